@@ -1,0 +1,53 @@
+// The difference between expected and actual, per stage value; plain numbers for the judge and the reports.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/program/program.h"
+
+namespace moediff {
+
+enum class DiffMode : std::uint8_t {
+  local,    ///< reference recomputed from the values the step was *meant* to read, as the candidate had produced them
+  as_read,  ///< reference recomputed from the bytes the step really read; only for steps whose local diff fails
+  chained,  ///< end to end from the case's inputs, given the candidate's routing
+};
+std::string_view to_string(DiffMode mode);
+
+/// One element beyond its bound.
+struct Mismatch {
+  std::vector<std::int64_t> index;  ///< in the value; first is the row
+  std::int64_t token = -1, expert = -1, column = -1, slot = -1;  ///< by name, -1 = does not apply
+  double expected = 0, actual = 0, bound = 0;
+};
+
+struct StageDiff {
+  int step = -1;
+  std::string stage;               ///< op name
+  std::string value;               ///< value name
+  int chunk = -1;
+  DiffMode mode = DiffMode::local;
+  std::int64_t compared = 0, nonzero = 0;
+  double max_abs = 0, max_rel = 0;       ///< max |actual - expected|; the same over max |expected|
+  double budget_used = 0;                ///< largest actual error / statistical bound; 1 is the limit
+  std::int64_t beyond_statistical = 0, beyond_hard = 0, not_finite = 0, flippable = 0, near_ties = 0;
+  std::optional<Mismatch> worst;
+  std::vector<Mismatch> mismatches;      ///< at most 4, worst first
+  std::vector<std::int64_t> worst_tokens;  ///< at most 5, worst first
+  std::vector<double> token_error;       ///< per token: max |actual-expected| / max|expected|; for the page
+  bool routing_wrong = false;            ///< router: an expert was chosen that no rounding explains
+  bool failed() const { return beyond_statistical > 0 || not_finite > 0 || routing_wrong; }
+};
+
+/// All diffs of one run. The local ones decide; the chained one of the outputs decides too, within one layer.
+struct Diff {
+  std::vector<StageDiff> stages;
+  double worst_chained = 0;              ///< max |actual - expected| / max |expected| of the case's outputs: the number printed in evidence
+  std::vector<double> output_bound;      ///< chained statistical bound per output element (for fused ~ unfused)
+  std::vector<double> output_expected, output_actual;
+};
+
+}  // namespace moediff

@@ -1,0 +1,25 @@
+// Number formats as the *harness* sees them: encoding inputs, decoding outputs, and the set of reals that round to a
+// value. Written from the definitions; kernels/ and reference/ have their own (architecture §7: they share no numeric code).
+#pragma once
+
+#include <cstdint>
+
+#include "harness/core/dtype.h"
+
+namespace moediff {
+
+/// bfloat16: the upper half of an IEEE binary32. Round to nearest, ties to even; NaN stays NaN (quiet).
+std::uint16_t bf16_from_double(double value);
+double double_from_bf16(std::uint16_t bits);
+
+/// The value of `dtype` nearest to `value` (ties to even, overflow to infinity); f64 is the identity.
+double round_to(DType dtype, double value);
+/// Unit roundoff u: 2^-24 for f32, 2^-8 for bf16, 2^-53 for f64. A rounding errs by at most u * |value| for normals.
+double unit_roundoff(DType dtype);
+/// Smallest positive subnormal / 2: the absolute error of one rounding near zero.
+double half_smallest(DType dtype);
+/// Neighbours of a representable value in `dtype`.
+double next_up(DType dtype, double value);
+double next_down(DType dtype, double value);
+
+}  // namespace moediff
