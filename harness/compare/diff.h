@@ -19,34 +19,37 @@ std::string_view to_string(DiffMode mode);
 
 /// One element beyond its bound.
 struct Mismatch {
-  std::vector<std::int64_t> index;  ///< in the value; first is the row
+  std::vector<std::int64_t> index;                               ///< in the value; first is the row
   std::int64_t token = -1, expert = -1, column = -1, slot = -1;  ///< by name, -1 = does not apply
   double expected = 0, actual = 0, bound = 0;
 };
 
 struct StageDiff {
   int step = -1;
-  std::string stage;               ///< op name
-  std::string value;               ///< value name
+  std::string stage;  ///< op name
+  std::string value;  ///< value name
   int chunk = -1;
   DiffMode mode = DiffMode::local;
-  std::int64_t compared = 0, nonzero = 0;
-  double max_abs = 0, max_rel = 0;       ///< max |actual - expected|; the same over max |expected|
-  double budget_used = 0;                ///< largest actual error / statistical bound; 1 is the limit
+  std::int64_t compared = 0, nonzero = 0;  ///< elements; expected ones that are not zero (integers: all)
+  double max_abs = 0, max_rel = 0;  ///< max |actual - expected| over finite elements; the same over max |expected|
+  double budget_used = 0;           ///< largest actual error / statistical bound; 1 is the limit
   std::int64_t beyond_statistical = 0, beyond_hard = 0, not_finite = 0, flippable = 0, near_ties = 0;
   std::optional<Mismatch> worst;
-  std::vector<Mismatch> mismatches;      ///< at most 4, worst first
+  std::vector<Mismatch> mismatches;        ///< at most 4, worst first
   std::vector<std::int64_t> worst_tokens;  ///< at most 5, worst first
-  std::vector<double> token_error;       ///< per token: max |actual-expected| / max|expected|; for the page
-  bool routing_wrong = false;            ///< router: an expert was chosen that no rounding explains
+  std::vector<double> token_error;  ///< per token (of this chunk): max |actual-expected| / max|expected|; for the page
+  bool routing_wrong = false;       ///< router: an expert was chosen that no rounding explains
+  std::string
+      not_comparable;  ///< why nothing was compared: "expert_offsets is not a partition of the rows"; "" otherwise
   bool failed() const { return beyond_statistical > 0 || not_finite > 0 || routing_wrong; }
 };
 
 /// All diffs of one run. The local ones decide; the chained one of the outputs decides too, within one layer.
 struct Diff {
   std::vector<StageDiff> stages;
-  double worst_chained = 0;              ///< max |actual - expected| / max |expected| of the case's outputs: the number printed in evidence
-  std::vector<double> output_bound;      ///< chained statistical bound per output element (for fused ~ unfused)
+  double worst_chained = 0;  ///< max |actual - expected| / max |expected| of the case's outputs: the number printed in
+                             ///< evidence; infinite when an output is not finite
+  std::vector<double> output_bound;  ///< chained statistical bound per output element (for fused ~ unfused)
   std::vector<double> output_expected, output_actual;
 };
 

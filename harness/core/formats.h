@@ -1,5 +1,6 @@
 // Number formats as the *harness* sees them: encoding inputs, decoding outputs, and the set of reals that round to a
-// value. Written from the definitions; kernels/ and reference/ have their own (architecture §7: they share no numeric code).
+// value. Written from the definitions; kernels/ and reference/ have their own (architecture §7: they share no numeric
+// code).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ double double_from_bf16(std::uint16_t bits);
 double round_to(DType dtype, double value);
 /// Unit roundoff u: 2^-24 for f32, 2^-8 for bf16, 2^-53 for f64. A rounding errs by at most u * |value| for normals.
 double unit_roundoff(DType dtype);
-/// Smallest positive subnormal / 2: the absolute error of one rounding near zero.
+/// Half the smallest positive subnormal (f64: the whole, as half is no double): the absolute error of one rounding near
+/// zero.
 double half_smallest(DType dtype);
 /// Neighbours of a representable value in `dtype`.
 double next_up(DType dtype, double value);

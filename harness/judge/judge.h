@@ -1,5 +1,5 @@
-// Diff × Hazards → Verdict. Pure function of what was measured: no fault table, no expectation, no names (renaming every
-// op and buffer changes no cause).
+// Diff × Hazards → Verdict. Pure function of what was measured: no fault table, no expectation, no names (renaming
+// every op and buffer changes no cause).
 #pragma once
 
 #include "harness/compare/diff.h"

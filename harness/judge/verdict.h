@@ -16,7 +16,7 @@ struct Blame {
 };
 
 struct Evidence {
-  std::string intervention;   ///< "restore hidden_states before shared_gemm1"
+  std::string intervention;  ///< "restore hidden_states before shared_gemm1"
   bool cured = false;
   double worst_before = 0, worst_after = 0;  ///< max |actual-expected| / max|expected| of the case's outputs
 };
@@ -27,9 +27,9 @@ struct Verdict {
   bool certain = false;
   Confidence confidence = Confidence::unknown;
   Blame blame;
-  std::string explanation;          ///< one sentence with numbers
+  std::string explanation;  ///< one sentence with numbers
   std::vector<Evidence> evidence;
-  int hazard = -1;                  ///< index of the deciding hazard in OrderResult::hazards, -1 when numeric
+  int hazard = -1;  ///< index of the deciding hazard in OrderResult::hazards, -1 when numeric
 };
 
 }  // namespace moediff

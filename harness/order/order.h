@@ -1,4 +1,5 @@
-// From clocks and accesses to hazards (architecture §3). Looks at no numbers and knows nothing of faults or expectations.
+// From clocks and accesses to hazards (architecture §3). Looks at no numbers and knows nothing of faults or
+// expectations.
 #pragma once
 
 #include <vector>

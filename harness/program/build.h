@@ -7,11 +7,7 @@
 
 namespace moediff {
 
-/// The stream configuration that takes effect: aux falls back to none above the row threshold, when chunked, and
-/// without shared experts.
-StreamMode effective_stream(StreamMode wanted, std::int64_t tokens, std::int64_t chunk, std::int64_t aux_threshold, std::int64_t n_shared);
-
-/// One MoE layer; the case's fault is not applied.
+/// One MoE layer; the case's fault is not applied. Inputs are named as in run/inputs.h.
 Program build_moe_layer(const Case& spec);
 
 }  // namespace moediff

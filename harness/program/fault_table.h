@@ -13,15 +13,17 @@ namespace moediff {
 
 struct FaultRow {
   std::string_view name;      ///< in scenarios: `fault: alias1`
-  std::string_view id;        ///< in the catalogue: ALIAS-1
+  std::string_view id;        ///< in the catalogue of public bugs: ALIAS-1
   std::string_view report;    ///< public report
-  std::string_view planted;   ///< "declared": Program rewrite; "undeclared": kernel variant
+  std::string_view planted;   ///< "declared": the Program is rewritten; "undeclared": a kernel variant, the Program is unchanged
   std::string_view needs;     ///< the configuration it applies to, in words
   std::string_view summary;   ///< what goes wrong, one sentence
   std::string_view variants;  ///< undeclared: ProviderSpec::variants
-  /// Rewrites the Program; returns the reason when the fault does not apply to it. nullptr for undeclared faults.
+  /// Rewrites the Program and returns nothing, or returns why the fault does not apply to it. `argument` is the case's
+  /// `drop_wait`. Null for undeclared faults.
   std::optional<std::string> (*rewrite)(Program& program, std::string_view argument);
 };
+
 std::span<const FaultRow> faults();
 const FaultRow* find_fault(std::string_view name);
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "harness/run/run.h"
 
@@ -10,22 +11,26 @@ namespace moediff {
 
 struct ExecutorOptions {
   std::string backend = "host";
-  std::string module_dir;      ///< folder of the backend and provider modules: "" = beside the executable
+  std::string module_dir;  ///< folder of the backend and provider modules: "" = beside the executable
   bool in_process = false;
+  std::string worker_command = "/proc/self/exe";  ///< what a worker re-executes; called as `COMMAND worker --fd N …`
 };
 
 class Executor {
  public:
   virtual ~Executor() = default;
   /// Never throws for anything the candidate does: crash, hang, illegal access and provider errors are Run::status.
+  /// Throws CannotRun when there is no such provider module, or when no worker can be started.
   virtual Run run(const RunRequest& request) = 0;
 };
 
-/// Throws CannotRun when the backend's module is missing or finds no device. A worker is started at the first run and
-/// again after a crash or hang.
+/// Throws CannotRun when the backend's module is missing, cannot be loaded or finds no device. The worker is started at
+/// once, so make the executor before the first OpenMP region; it is started again at the first run after a crash or
+/// hang.
 std::unique_ptr<Executor> make_executor(const ExecutorOptions& options);
 
-/// The worker's main loop: what `moediff worker` runs. `fd`: one end of a socket pair.
+/// The worker's main loop: what `moediff worker --fd N --backend B [--modules DIR]` runs until the socket closes.
+/// `fd`: one end of a socket pair. Returns the exit status.
 int worker_main(int fd, const ExecutorOptions& options);
 
 /// For `doctor`: what a backend module says of itself, or why it cannot be used.
@@ -34,6 +39,8 @@ struct BackendInfo {
   int devices = 0;
   std::string problem;  ///< "" = usable
 };
-std::vector<BackendInfo> list_backends(const std::string& module_dir);
+/// Asks a worker each, so that a broken GPU runtime cannot end the caller.
+std::vector<BackendInfo> list_backends(const std::string& module_dir,
+                                       const std::string& worker_command = "/proc/self/exe");
 
 }  // namespace moediff

@@ -1,9 +1,11 @@
 // A case: one fully specified experiment, every default filled in.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,29 +13,32 @@
 #include "harness/core/error.h"
 #include "harness/model/moe_shape.h"
 #include "harness/model/verdict_words.h"
-#include "harness/program/schedule.h"
+#include "harness/scenario/schedule.h"
 
 namespace moediff {
 
 enum class StreamMode : std::uint8_t { none, aux, fused };
 inline constexpr std::array<std::string_view, 3> kStreamModeNames{"none", "aux", "fused"};
+constexpr std::string_view to_string(StreamMode mode) { return kStreamModeNames[static_cast<std::size_t>(mode)]; }
 enum class IssueOrder : std::uint8_t { shared_first, routed_first };
 inline constexpr std::array<std::string_view, 2> kIssueOrderNames{"shared_first", "routed_first"};
+constexpr std::string_view to_string(IssueOrder order) { return kIssueOrderNames[static_cast<std::size_t>(order)]; }
 
 /// Where a group's inputs come from.
 struct InputSource {
   enum class Kind : std::uint8_t { generated, capture } kind = Kind::generated;
   // generated
-  std::string distribution = "normal";  ///< normal: trained-like magnitudes; integers: small integers, linear stages exact
-  double bias_scale = 0.1;              ///< spread of e_score_correction_bias
+  std::string distribution =
+      "normal";             ///< normal: trained-like magnitudes; integers: small integers, linear stages exact
+  double bias_scale = 0.1;  ///< spread of e_score_correction_bias
   // capture: activations and expected values of a real run, weights from a checkpoint
-  std::string capture, checkpoint;      ///< paths, resolved against the scenario's folder
-  std::string hidden_states;            ///< tensor name in the capture
-  std::string weights_prefix;           ///< "model.layers.1.mlp."
-  std::string expected_prefix;          ///< "layers.1.expected."; "" = the capture holds no expected values
+  std::string capture, checkpoint;  ///< paths, resolved against the folder of the file that names them
+  std::string hidden_states;        ///< tensor name in the capture
+  std::string weights_prefix;       ///< "model.layers.1.mlp."
+  std::string expected_prefix;      ///< "layers.1.expected."; "" = the capture holds no expected values
   std::optional<int> layer;
-  Place place;                          ///< of the `input` key, for errors found when the files are opened
-  bool operator==(const InputSource& other) const;
+  Place place;                                      ///< of the `input` key, for errors found when the files are opened
+  bool operator==(const InputSource& other) const;  ///< `place` does not count
 };
 
 /// What the scenario says must come out. Cause and blame are compared only where given.
@@ -41,32 +46,37 @@ struct Expectation {
   Status status = Status::pass;
   std::optional<Cause> cause;
   std::string blame_op, blame_value, blame_buffer, blame_writer;  ///< "" = not stated
+  bool operator==(const Expectation&) const = default;
 };
 
 struct Case {
-  std::string id;         ///< "streams/inplace/none-routed_first-inplace-bf16-t5": stable, unique, readable
-  std::string scenario;   ///< path of the file as the user gave it
+  std::string id;        ///< "streams/inplace/none-routed_first-inplace-bf16-t5": stable, unique, readable
+  std::string scenario;  ///< path of the file as the user gave it
+  std::string title;     ///< the scenario's title, one line
   MoeShape shape;
   InputSource input;
   std::uint64_t seed = 0;
   DType dtype = DType::bf16;
   std::int64_t tokens = 0;
   StreamMode stream = StreamMode::none;
-  StreamMode effective_stream = StreamMode::none;  ///< aux falls back to none above `aux_threshold` rows or when chunked
+  StreamMode effective_stream =
+      StreamMode::none;  ///< aux falls back to none above `aux_threshold` rows or when chunked
   IssueOrder order = IssueOrder::routed_first;
   bool in_place = false;
-  std::int64_t chunk = 0;           ///< tokens a chunk; 0: not chunked
-  std::int64_t aux_threshold = 256; ///< VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD
+  std::int64_t chunk = 0;            ///< tokens a chunk; 0: not chunked
+  std::int64_t aux_threshold = 256;  ///< VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD
   int split_k = 1;
-  bool residual = false;            ///< adds residual_add(moe_out, hidden_states) after the layer
+  bool residual = false;  ///< adds residual_add(moe_out, hidden_states) after the layer
   Schedule schedule;
-  std::string fault;                ///< row of the fault table, "" = none
-  std::string drop_wait;            ///< fault drop_wait: the wait to remove
+  std::string fault;      ///< row of the fault table, "" = none
+  std::string drop_wait;  ///< fault drop_wait: the wait to remove
   std::string provider = "builtin";
   double timeout_seconds = 60;
   Expectation expect;
   std::optional<std::string> skip_reason;  ///< combination means nothing
-  std::vector<std::pair<std::string, std::string>> axes;  ///< every axis of the scenario with its value, for reports and `when:`
+  /// Every axis of the scenario with its value, then effective_stream and n_shared: for reports. Canonical YAML has
+  /// none of them, so they are provenance, not part of what a case is.
+  std::vector<std::pair<std::string, std::string>> axes;
 };
 
 }  // namespace moediff

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,17 +17,21 @@ enum class SchedulePolicy : std::uint8_t {
   given,       ///< one given order of trace items
   threads,     ///< one real thread a stream
 };
-inline constexpr std::array<std::string_view, 5> kSchedulePolicyNames{"submission", "reverse", "random", "given", "threads"};
+inline constexpr std::array<std::string_view, 5> kSchedulePolicyNames{"submission", "reverse", "random", "given",
+                                                                      "threads"};
 
 struct Schedule {
   SchedulePolicy policy = SchedulePolicy::submission;
-  std::uint64_t seed = 0;   ///< random
-  std::vector<int> order;   ///< given: trace item numbers (TraceItem::seq) in execution order
-  bool reuse_memory = true; ///< false: the pool never hands a freed block out again (an intervention)
+  std::uint64_t seed = 0;    ///< random
+  std::vector<int> order;    ///< given: trace item numbers (TraceItem::seq) in execution order
+  bool reuse_memory = true;  ///< false: the pool never hands a freed block out again (an intervention)
   bool operator==(const Schedule&) const = default;
 };
 
-/// "submission", "random:7", …
+/// "submission", "reverse", "random:7", "given:2,0,1", "threads". An intervention (`reuse_memory`) is not part of the
+/// text.
 std::string to_string(const Schedule& schedule);
+/// The schedule that `text` names, or nothing when it names none.
+std::optional<Schedule> parse_schedule(std::string_view text);
 
 }  // namespace moediff

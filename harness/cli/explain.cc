@@ -1,0 +1,116 @@
+// `moediff explain TOPIC`: the tables of the program, and the cases of a report, in sentences.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/verbs.h"
+#include "harness/core/error.h"
+#include "harness/core/text.h"
+#include "harness/model/ops.h"
+#include "harness/model/verdict_words.h"
+#include "harness/program/fault_table.h"
+#include "harness/relate/relation.h"
+
+namespace moediff {
+namespace {
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+std::string slots_of(const OpRow& op) {
+  std::string text;
+  for (int i = 0; i < op.slot_count; ++i) {
+    const Slot& slot = op.slots[static_cast<std::size_t>(i)];
+    const char* use = slot.use == SlotUse::write ? "writes" : slot.use == SlotUse::scratch ? "scratch" : "reads";
+    text += fmt::format("  {} {}\n", use, slot.name);
+  }
+  return text;
+}
+
+// The topic in the program's own tables; "" when no table has it.
+std::string from_tables(const std::string& topic) {
+  for (const CauseRow& row : kCauses) {
+    if (row.name == topic) return fmt::format("{} (a cause): {}.\n", row.name, row.meaning);
+  }
+  for (const OpRow& row : kOps) {
+    if (row.name == topic) return fmt::format("{} (a stage): {}\n{}", row.name, row.formula, slots_of(row));
+  }
+  for (const RelationRow& row : relations()) {
+    if (row.name == topic) return fmt::format("{} (a relation, {}): {}.\n", row.name, row.rule, row.meaning);
+  }
+  if (const FaultRow* row = find_fault(topic)) {
+    return fmt::format("{} (a fault, {}, planted {}): {}.\nNeeds: {}.\nReport: {}.\n", row->name, row->id, row->planted, row->summary,
+                       row->needs, row->report);
+  }
+  return "";
+}
+
+std::vector<std::string> topics() {
+  std::vector<std::string> names;
+  for (const CauseRow& row : kCauses) names.emplace_back(row.name);
+  for (const OpRow& row : kOps) names.emplace_back(row.name);
+  for (const RelationRow& row : relations()) names.emplace_back(row.name);
+  for (const FaultRow& row : faults()) names.emplace_back(row.name);
+  return names;
+}
+
+std::string text_or_dash(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() || !found->is_string() || found->get<std::string>().empty() ? "-" : found->get<std::string>();
+}
+
+std::string tell_case(const nlohmann::json& record) {
+  std::string text = fmt::format("{}\n  status {} ({}), cause {}, confidence {}\n", text_or_dash(record, "case"), text_or_dash(record, "status"),
+                                 record.value("as_expected", false) ? "as expected" : "NOT as expected", text_or_dash(record, "cause"),
+                                 text_or_dash(record, "confidence"));
+  text += "  " + text_or_dash(record, "explanation") + "\n";
+  if (const std::string cause = text_or_dash(record, "cause"); cause != "-") text += "  " + from_tables(cause);
+  if (const std::string reason = text_or_dash(record, "skip_reason"); reason != "-") text += "  skipped: " + reason + "\n";
+  for (const auto& evidence : record.value("evidence", nlohmann::json::array())) {
+    text += fmt::format("  {}: {} -> {} of max|expected|: {}\n", text_or_dash(evidence, "intervention"),
+                        short_number(evidence.value("worst_before", 0.0)), short_number(evidence.value("worst_after", 0.0)),
+                        evidence.value("cured", false) ? "cured" : "not cured");
+  }
+  return text + "  again: " + text_or_dash(record, "repro") + "\n";
+}
+
+nlohmann::json load_report(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw UserError(Error{{path, 0, 0}, "", "the report cannot be opened", "run `moediff run … --out out` first, or name one with --report"});
+  nlohmann::json report = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (report.is_discarded() || !report.is_object() || !report.contains("records")) {
+    throw UserError(Error{{path, 0, 0}, "", "this is not a moediff JSON report", "name a file that `moediff run --json` wrote"});
+  }
+  return report;
+}
+
+bool stands_for(const nlohmann::json& record, const std::string& id) {
+  if (text_or_dash(record, "case") == id) return true;
+  const auto collapsed = record.value("collapsed", nlohmann::json::array());
+  return std::find(collapsed.begin(), collapsed.end(), id) != collapsed.end();
+}
+
+}  // namespace
+
+int explain(const Command& command) {
+  if (const std::string text = from_tables(command.topic); !text.empty()) {
+    print(text);
+    return 0;
+  }
+  if (command.topic.find('/') == std::string::npos) {
+    const std::string near = nearest(command.topic, topics());
+    throw UserError(Error{{"explain", 0, 0}, command.topic, "the topic is no cause, stage, relation, fault or case id",
+                          near.empty() ? "`moediff explain stale_read` is an example" : "did you mean '" + near + "'?"});
+  }
+  const nlohmann::json report = load_report(command.report);
+  for (const nlohmann::json& record : report["records"]) {
+    if (!stands_for(record, command.topic)) continue;
+    print(tell_case(record));
+    return 0;
+  }
+  throw UserError(Error{{command.report, 0, 0}, command.topic, "the report has no such case", "`moediff list PATH` prints the ids"});
+}
+
+}  // namespace moediff

@@ -1,0 +1,192 @@
+#include "harness/cli/run_plan.h"
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "harness/cli/make_record.h"
+#include "harness/compare/compare.h"
+#include "harness/core/hash.h"
+#include "harness/diagnose/diagnose.h"
+#include "harness/judge/judge.h"
+#include "harness/order/order.h"
+#include "harness/program/inputs.h"
+#include "harness/relate/relation.h"
+
+namespace moediff {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// One group: its inputs, the reference's side, and the access sets already observed (they depend on the Program and the
+// inputs, not on the schedule, so cases that differ in nothing else share them).
+class GroupRun {
+ public:
+  GroupRun(const Plan& plan, const Group& group, const RunSettings& settings, Executor& executor)
+      : plan_(plan), group_(group), settings_(settings), executor_(executor) {
+    GroupInputs inputs = make_inputs(plan.cases[group.cases.front()].spec);
+    if (inputs.captured_output) captured_ = to_doubles(*inputs.captured_output);
+    inputs_ = std::make_shared<const Inputs>(std::move(inputs.tensors));
+    input_hash_ = to_hex(hash(*inputs_));
+    expected_ = std::make_unique<Expected>(inputs_);
+  }
+
+  CaseRecord run(const PlannedCase& planned) {
+    const auto start = std::chrono::steady_clock::now();
+    CaseRecord record = begin_record(planned, group_.name);
+    record.input_hash = input_hash_;
+    const RunRequest request = make_request(planned);
+    Run run = executor_.run(request);
+    const Run* observed = run.status == RunStatus::ok ? observe(planned, request) : nullptr;
+    const OrderResult order = run.status == RunStatus::ok ? analyse_order(planned.program, run, observed) : OrderResult{};
+    std::optional<Diff> diff;
+    if (run.status == RunStatus::ok) diff = compare(planned.program, run, *expected_);
+    if (observed != nullptr) {
+      run.observed = observed->observed;
+      run.accesses = observed->accesses;
+    }
+    Verdict verdict = judge(planned.program, run, order, diff ? &*diff : nullptr);
+    diagnose(verdict, run, order, diff ? &*diff : nullptr, {&executor_, expected_.get(), request});
+    complete_record(record, planned, run, order, diff ? &*diff : nullptr, std::move(verdict));
+    if (diff) remember(planned, record.verdict.status, *diff);
+    record.seconds = seconds_since(start);
+    return record;
+  }
+
+  std::vector<RelationRecord> relate_all() const { return relate(group_.name, outcomes_); }
+
+ private:
+  RunRequest make_request(const PlannedCase& planned) const {
+    RunRequest request;
+    request.program = &planned.program;
+    request.inputs = inputs_;
+    request.provider = {planned.provider, planned.variants};
+    request.schedule = planned.schedule;
+    request.timeout_seconds = settings_.timeout.value_or(planned.spec.timeout_seconds);
+    return request;
+  }
+
+  const Run* observe(const PlannedCase& planned, const RunRequest& request) {
+    const auto [entry, is_new] = observed_.try_emplace(planned.program_hash);
+    if (is_new) {
+      RunRequest observation = request;
+      observation.schedule = Schedule{};
+      observation.observe = true;
+      entry->second = executor_.run(observation);
+    }
+    return entry->second.status == RunStatus::ok && entry->second.observed ? &entry->second : nullptr;
+  }
+
+  void remember(const PlannedCase& planned, Status status, Diff& diff) {
+    Outcome outcome;
+    outcome.spec = &planned.spec;
+    outcome.status = status;
+    outcome.hidden = planned.spec.shape.hidden;
+    outcome.actual = std::move(diff.output_actual);
+    outcome.expected = std::move(diff.output_expected);
+    outcome.bound = std::move(diff.output_bound);
+    if (!planned.spec.residual) outcome.captured = captured_;
+    outcomes_.push_back(std::move(outcome));
+  }
+
+  const Plan& plan_;
+  const Group& group_;
+  const RunSettings& settings_;
+  Executor& executor_;
+  std::shared_ptr<const Inputs> inputs_;
+  std::string input_hash_;
+  std::vector<double> captured_;
+  std::unique_ptr<Expected> expected_;
+  std::map<std::uint64_t, Run> observed_;
+  std::vector<Outcome> outcomes_;
+};
+
+/// What the threads that work on groups share.
+struct Shared {
+  std::atomic<std::size_t> next_group{0};
+  std::atomic<bool> stop{false};
+  std::mutex mutex;                                   ///< guards what follows
+  std::map<std::size_t, CaseRecord> cases;            ///< by index in Plan::cases
+  std::map<std::size_t, std::vector<RelationRecord>> relations;  ///< by group
+  std::exception_ptr failure;
+};
+
+void run_group(const Plan& plan, std::size_t index, const RunSettings& settings, Executor& executor, Shared& shared,
+               const std::function<void(const CaseRecord&)>& done) {
+  const Group& group = plan.groups[index];
+  GroupRun group_run(plan, group, settings, executor);
+  for (const std::size_t c : group.cases) {
+    if (shared.stop) return;
+    CaseRecord record = group_run.run(plan.cases[c]);
+    const std::lock_guard lock(shared.mutex);
+    if (settings.fail_fast && !record.as_expected) shared.stop = true;
+    done(record);
+    shared.cases.emplace(c, std::move(record));
+  }
+  std::vector<RelationRecord> relations = group_run.relate_all();
+  const std::lock_guard lock(shared.mutex);
+  shared.relations.emplace(index, std::move(relations));
+}
+
+void work(const Plan& plan, const RunSettings& settings, Shared& shared, const std::function<void(const CaseRecord&)>& done) {
+  try {
+    const std::unique_ptr<Executor> executor = make_executor(settings.executor);
+    for (std::size_t g; !shared.stop && (g = shared.next_group++) < plan.groups.size();) {
+      run_group(plan, g, settings, *executor, shared, done);
+    }
+  } catch (...) {
+    const std::lock_guard lock(shared.mutex);
+    if (!shared.failure) shared.failure = std::current_exception();
+    shared.stop = true;
+  }
+}
+
+}  // namespace
+
+void check_inputs(const Plan& plan) {
+  std::vector<Error> errors;
+  std::set<std::string> seen;
+  for (const Group& group : plan.groups) {
+    const Case& spec = plan.cases[group.cases.front()].spec;
+    if (spec.input.kind != InputSource::Kind::capture) continue;
+    try {
+      make_inputs(spec);
+    } catch (const UserError& error) {
+      for (const Error& e : error.errors()) {
+        if (seen.insert(to_string(e)).second) errors.push_back(e);
+      }
+    }
+  }
+  if (!errors.empty()) throw UserError(std::move(errors));
+}
+
+PlanResult run_plan(const Plan& plan, const RunSettings& settings, const std::function<void(const CaseRecord&)>& done) {
+  Shared shared;
+  std::vector<std::thread> threads;
+  for (int i = 1; i < settings.jobs; ++i) {
+    threads.emplace_back([&] { work(plan, settings, shared, done); });
+  }
+  work(plan, settings, shared, done);
+  for (std::thread& thread : threads) thread.join();
+  if (shared.failure) std::rethrow_exception(shared.failure);
+
+  PlanResult result;
+  for (std::size_t c = 0; c < plan.cases.size(); ++c) {
+    if (plan.cases[c].spec.skip_reason) {
+      result.cases.push_back(begin_record(plan.cases[c], ""));
+    } else if (const auto found = shared.cases.find(c); found != shared.cases.end()) {
+      result.cases.push_back(std::move(found->second));
+    }
+  }
+  for (auto& [group, relations] : shared.relations) {
+    for (RelationRecord& relation : relations) result.relations.push_back(std::move(relation));
+  }
+  return result;
+}
+
+}  // namespace moediff

@@ -1,0 +1,24 @@
+// Closed intervals of reals under monotone operations: how an error travels through roundings.
+#pragma once
+
+#include <algorithm>
+
+#include "harness/core/formats.h"
+
+namespace moediff::bounds {
+
+struct Interval {
+  double lo = 0, hi = 0;
+  bool contains(double value) const { return lo <= value && value <= hi; }
+};
+
+inline Interval widened(Interval a, double delta) { return {a.lo - delta, a.hi + delta}; }
+/// Rounding is monotone: the image lies between the images of the ends.
+inline Interval rounded(DType dtype, Interval a) { return {round_to(dtype, a.lo), round_to(dtype, a.hi)}; }
+/// A negative factor turns the interval round.
+inline Interval scaled(Interval a, double factor) {
+  return factor < 0 ? Interval{a.hi * factor, a.lo * factor} : Interval{a.lo * factor, a.hi * factor};
+}
+inline Interval shifted(Interval a, double offset) { return {a.lo + offset, a.hi + offset}; }
+
+}  // namespace moediff::bounds

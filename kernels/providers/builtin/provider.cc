@@ -1,0 +1,54 @@
+// The builtin provider: checks the operands, picks the kernel, enqueues it. Its C face to the harness.
+#include "kernels/providers/builtin/operands.h"
+#include "kernels/providers/builtin/variants.h"
+
+namespace moediff::kernels {
+namespace {
+
+struct State {
+  State() { choose_kernels("", kernels); }
+  OpKernel kernels[MD_OP_COUNT];
+  History history;
+};
+
+/// On the heap, since the harness watches a provider's static data for what its kernels keep there. Reachable for ever.
+State* const kState = new State;
+
+int enqueue(const md_call* call) {
+  if (call == nullptr || call->size < sizeof(md_call)) {
+    return fail("md_call: expected a size of at least " + std::to_string(sizeof(md_call)) + ", found " +
+                std::to_string(call == nullptr ? 0 : call->size));
+  }
+  if (op_name(call->op) == nullptr) return fail("md_call: op " + std::to_string(call->op) + " is none of md_op");
+  int model_dtype = MD_F32;
+  if (std::string text = check_operands(*call, &model_dtype); !text.empty()) return fail(std::move(text));
+  State& s = *kState;
+  if (call->op == MD_OP_GEMM1) s.history.gemm1_hidden = call->tensors[MD_GEMM1_HIDDEN];
+  const OpKernel& kernel = s.kernels[call->op];
+  const OpCall checked{call->tensors, call->tensor_count, call->params, static_cast<hipStream_t>(call->stream),
+                       &s.history};
+  const int status = model_dtype == MD_BF16 ? kernel.bf16(checked) : kernel.f32(checked);
+  if (call->op == MD_OP_COMBINE) ++s.history.combine_calls;
+  return status;
+}
+
+int select_variants(const char* variants) {
+  OpKernel chosen[MD_OP_COUNT];
+  if (std::string text = choose_kernels(variants, chosen); !text.empty()) return fail(std::move(text));
+  std::copy(std::begin(chosen), std::end(chosen), std::begin(kState->kernels));
+  kState->history = {};
+  return 0;
+}
+
+const char* last_error() { return error_text().c_str(); }
+
+}  // namespace
+}  // namespace moediff::kernels
+
+extern "C" __attribute__((visibility("default"))) const md_provider* moediff_provider(uint32_t abi_version) {
+  using namespace moediff::kernels;
+  static constexpr md_provider kProvider = {
+      MOEDIFF_ABI_VERSION, "builtin", MOEDIFF_BACKEND, MD_PROVIDER_DETERMINISTIC | MD_PROVIDER_BATCH_INVARIANT, enqueue,
+      select_variants,     last_error};
+  return abi_version == MOEDIFF_ABI_VERSION ? &kProvider : nullptr;
+}

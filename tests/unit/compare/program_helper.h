@@ -1,0 +1,42 @@
+// Small layers and a candidate that runs them: plain float loops over the Program's buffers, step by step in issue
+// order, written from the formulas of harness/model/ops.h and sharing no code with the comparator or the reference.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "harness/program/build.h"
+#include "harness/run/run.h"
+
+namespace moediff::test {
+
+struct LayerOptions {
+  std::int64_t tokens = 5, hidden = 32, inter = 24, experts = 8, top_k = 2, n_group = 1, topk_group = 1, n_shared = 1;
+  DType dtype = DType::bf16;
+  StreamMode stream = StreamMode::none;
+  std::int64_t chunk = 0;
+  int split_k = 1;
+  bool residual = false, in_place = false;
+  double factor = 1.0;
+  std::uint64_t seed = 1;
+  bool integers = false;  ///< small integers: every linear stage is exact
+};
+
+Program build_layer(const LayerOptions& options);
+/// A tensor for every initial value of the Program.
+std::shared_ptr<Inputs> make_layer_inputs(const Program& program, const LayerOptions& options);
+
+/// Memory of the candidate, by buffer; a fault changes it after a step has written its outputs.
+using Memory = std::vector<std::vector<std::byte>>;
+using Fault = std::function<void(const Step&, Memory&)>;
+
+/// Executes the Program. Outputs are captured after `fault` has had its turn.
+Run execute(const Program& program, const Inputs& inputs, const Fault& fault = {});
+
+/// First step with the name.
+int step_named(const Program& program, const std::string& name);
+/// Element access to a dense operand in memory.
+double read_element(const Memory& memory, const Operand& operand, std::int64_t index);
+void write_element(Memory& memory, const Operand& operand, std::int64_t index, double value);
+
+}  // namespace moediff::test

@@ -1,0 +1,93 @@
+// Each fault is planted where it applies, refuses where it does not, and is visible to the static check exactly when it
+// is declared and bites whatever the kernels do.
+#include <gtest/gtest.h>
+
+#include "harness/program/build.h"
+#include "harness/program/fault_table.h"
+#include "harness/program/rewrite.h"
+#include "tests/unit/program/layer_case.h"
+
+namespace moediff {
+namespace {
+
+std::optional<std::string> plant(Program& program, const char* fault, const char* argument = "") {
+  return find_fault(fault)->rewrite(program, argument);
+}
+
+TEST(Faults, NamesAreUniqueAndEveryRowIsPlantedOneWay) {
+  for (const FaultRow& row : faults()) {
+    EXPECT_EQ(find_fault(row.name), &row);
+    EXPECT_EQ(row.rewrite == nullptr, row.planted == "undeclared") << row.name;
+    EXPECT_EQ(row.variants.empty(), row.planted == "declared") << row.name;
+    EXPECT_FALSE(row.summary.empty() || row.report.empty() || row.needs.empty()) << row.name;
+  }
+  EXPECT_EQ(find_fault("no such fault"), nullptr);
+}
+
+TEST(Faults, Alias1MakesCombineWriteOverTheSharedExpertsInput) {
+  Program p = build_moe_layer(layer_case());
+  ASSERT_EQ(plant(p, "alias1"), std::nullopt);
+  validate(p);
+  EXPECT_EQ(buffer_of(p, find_step(p, "combine"), "routed_out"), buffer_of(p, find_step(p, "shared_gemm1"), "hidden_states"));
+  EXPECT_EQ(find_step(p, "alloc routed_out"), -1);
+}
+
+TEST(Faults, Alias1ChunkedHitsTheStagingBufferOfEveryChunk) {
+  Case spec = layer_case();
+  spec.chunk = 2;
+  Program p = build_moe_layer(spec);
+  ASSERT_EQ(plant(p, "alias1"), std::nullopt);
+  validate(p);
+  for (const char* chunk : {"[0]", "[1]", "[2]"}) {
+    EXPECT_EQ(buffer_of(p, find_step(p, std::string("combine") + chunk), "routed_out"), buffer_of(p, find_step(p, "shared_gemm1[0]"), "hidden_states"));
+  }
+}
+
+TEST(Faults, Alias1RefusesWhereNobodyCouldBeHurt) {
+  Case first = layer_case();
+  first.order = IssueOrder::shared_first;
+  Program shared_first = build_moe_layer(first), aux = build_moe_layer(with_stream(layer_case(), StreamMode::aux)),
+          fused = build_moe_layer(with_stream(layer_case(), StreamMode::fused));
+  EXPECT_TRUE(plant(shared_first, "alias1"));
+  EXPECT_TRUE(plant(aux, "alias1"));
+  EXPECT_TRUE(plant(fused, "alias1"));
+}
+
+TEST(Faults, Stream1MovesTheCloneBehindTheFork) {
+  Program p = build_moe_layer(with_stream(layer_case(), StreamMode::aux));
+  ASSERT_EQ(plant(p, "stream1"), std::nullopt);
+  validate(p);
+  EXPECT_EQ(find_step(p, "clone_hidden"), find_step(p, "fork") + 1);
+  EXPECT_EQ(p.streams[static_cast<std::size_t>(p.steps[static_cast<std::size_t>(find_step(p, "clone_hidden"))].stream)], "aux");
+}
+
+TEST(Faults, Stream2AndDropWaitRemoveWaits) {
+  Program p = build_moe_layer(with_stream(layer_case(), StreamMode::aux)), q = p;
+  ASSERT_EQ(plant(p, "stream2"), std::nullopt);
+  EXPECT_EQ(find_step(p, "fork"), -1);
+  EXPECT_EQ(find_step(p, "join"), -1);
+  ASSERT_EQ(plant(q, "drop_wait", "join"), std::nullopt);
+  EXPECT_GE(find_step(q, "fork"), 0);
+  EXPECT_TRUE(plant(q, "drop_wait", "jion"));
+}
+
+TEST(Faults, Workspace1LetsTwoGemmsShareOneBuffer) {
+  Case spec = with_stream(layer_case(), StreamMode::aux);
+  spec.split_k = 2;
+  Program p = build_moe_layer(spec);
+  ASSERT_EQ(plant(p, "workspace1"), std::nullopt);
+  validate(p);
+  EXPECT_EQ(buffer_of(p, find_step(p, "gemm1"), "workspace"), buffer_of(p, find_step(p, "shared_gemm1"), "workspace"));
+  Program plain = build_moe_layer(with_stream(layer_case(), StreamMode::aux));
+  EXPECT_TRUE(plant(plain, "workspace1"));
+}
+
+TEST(Faults, Lifetime1FreesTheCloneBeforeTheJoin) {
+  Program p = build_moe_layer(with_stream(layer_case(), StreamMode::aux));
+  ASSERT_EQ(plant(p, "lifetime1"), std::nullopt);
+  validate(p);
+  EXPECT_LT(find_step(p, "free hidden_clone"), find_step(p, "join"));
+}
+
+}  // namespace
+}  // namespace moediff

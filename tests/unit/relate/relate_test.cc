@@ -1,0 +1,130 @@
+#include "harness/relate/relation.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+namespace moediff {
+namespace {
+
+// Outcomes that own their cases.
+class Group {
+ public:
+  Outcome& add(StreamMode stream, std::vector<double> actual, std::int64_t chunk = 0, SchedulePolicy policy = SchedulePolicy::submission) {
+    Case& spec = cases_.emplace_back();
+    spec.id = "case " + std::to_string(cases_.size());
+    spec.shape.n_shared = 1;
+    spec.stream = spec.effective_stream = stream;
+    spec.chunk = chunk;
+    spec.schedule.policy = policy;
+    Outcome& outcome = outcomes.emplace_back();
+    outcome.spec = &spec;
+    outcome.hidden = 2;
+    outcome.bound.assign(actual.size(), 0.25);
+    outcome.expected = actual;
+    outcome.actual = std::move(actual);
+    return outcome;
+  }
+  std::vector<Outcome> outcomes;
+
+ private:
+  std::deque<Case> cases_;
+};
+
+const RelationRecord* find(const std::vector<RelationRecord>& records, const std::string& name) {
+  for (const RelationRecord& record : records) {
+    if (record.relation == name) return &record;
+  }
+  return nullptr;
+}
+
+TEST(Relate, EqualBitsHold) {
+  Group group;
+  group.add(StreamMode::none, {1, 2, 3, 4});
+  group.add(StreamMode::aux, {1, 2, 3, 4});
+  const auto records = relate("g", group.outcomes);
+  const RelationRecord* record = find(records, "none=aux");
+  ASSERT_NE(record, nullptr);
+  EXPECT_EQ(record->status, Status::pass);
+  EXPECT_EQ(record->compared, 4);
+  EXPECT_EQ(record->members, (std::vector<std::string>{"case 1", "case 2"}));
+}
+
+TEST(Relate, OneBitOfDifferenceFailsWithItsPlace) {
+  Group group;
+  group.add(StreamMode::none, {1, 2, 3, 4});
+  group.add(StreamMode::aux, {1, 2, 3, 4.000001});
+  const auto records = relate("g", group.outcomes);
+  const RelationRecord* record = find(records, "none=aux");
+  ASSERT_NE(record, nullptr);
+  EXPECT_EQ(record->status, Status::fail);
+  ASSERT_TRUE(record->first_difference);
+  EXPECT_EQ(record->first_difference->token, 1);
+  EXPECT_EQ(record->first_difference->column, 1);
+}
+
+TEST(Relate, MinusZeroIsNotZeroBitwise) {
+  Group group;
+  group.add(StreamMode::none, {0.0, 1});
+  group.add(StreamMode::aux, {-0.0, 1});
+  EXPECT_EQ(find(relate("g", group.outcomes), "none=aux")->status, Status::fail);
+}
+
+TEST(Relate, FusedMayDifferByTheSumOfBothBoundsAndNoMore) {
+  Group near, far;
+  near.add(StreamMode::none, {1, 2});
+  near.add(StreamMode::fused, {1.4, 2});
+  far.add(StreamMode::none, {1, 2});
+  far.add(StreamMode::fused, {1.6, 2});
+  EXPECT_EQ(find(relate("g", near.outcomes), "unfused~fused")->status, Status::pass);
+  EXPECT_NEAR(find(relate("g", near.outcomes), "unfused~fused")->budget_used, 0.8, 1e-12);
+  EXPECT_EQ(find(relate("g", far.outcomes), "unfused~fused")->status, Status::fail);
+}
+
+TEST(Relate, NotANumberNeverHolds) {
+  Group group;
+  group.add(StreamMode::none, {1, 2});
+  group.add(StreamMode::fused, {std::nan(""), 2});
+  EXPECT_EQ(find(relate("g", group.outcomes), "unfused~fused")->status, Status::fail);
+}
+
+TEST(Relate, FailedCasesTakeNoPartAndAnEmptySideIsSkippedWithAReason) {
+  Group group;
+  group.add(StreamMode::none, {9, 9}).status = Status::fail;
+  group.add(StreamMode::aux, {1, 2});
+  const auto records = relate("g", group.outcomes);
+  const RelationRecord* record = find(records, "none=aux");
+  ASSERT_NE(record, nullptr);
+  EXPECT_EQ(record->status, Status::skipped);
+  EXPECT_TRUE(record->skip_reason);
+}
+
+TEST(Relate, AGroupThatDoesNotVaryTheAxisHasNoSuchRelation) {
+  Group group;
+  group.add(StreamMode::none, {1, 2});
+  EXPECT_TRUE(relate("g", group.outcomes).empty());
+}
+
+TEST(Relate, ChunksAndSchedulesAreComparedWithTheirOwnBaseline) {
+  Group group;
+  group.add(StreamMode::none, {1, 2});
+  group.add(StreamMode::none, {1, 3}, /*chunk=*/1);
+  group.add(StreamMode::aux, {1, 2});
+  group.add(StreamMode::aux, {1, 2}, 0, SchedulePolicy::reverse);
+  const auto records = relate("g", group.outcomes);
+  EXPECT_EQ(find(records, "whole=chunked")->status, Status::fail);
+  EXPECT_EQ(find(records, "submission=any schedule")->status, Status::pass);
+}
+
+TEST(Relate, TheReferenceIsHeldAgainstTheCapture) {
+  Group group;
+  group.add(StreamMode::none, {1, 2}).captured = {1, 2 + 1e-11};
+  EXPECT_EQ(find(relate("g", group.outcomes), "reference=capture")->status, Status::pass);
+  group.outcomes[0].captured = {1, 2 + 1e-8};
+  EXPECT_EQ(find(relate("g", group.outcomes), "reference=capture")->status, Status::fail);
+  group.outcomes[0].captured = {0, 0};
+  EXPECT_EQ(find(relate("g", group.outcomes), "reference=capture")->status, Status::inconclusive);
+}
+
+}  // namespace
+}  // namespace moediff
