@@ -67,6 +67,7 @@ std::string suggestion(int argc, char** argv) {
 
 Command parse_command_line(int argc, char** argv) {
   Command command;
+  command.program = argv[0];
   command.words.assign(argv + 1, argv + argc);
   CLI::App app{"moediff: finds corruption in MoE inference pipelines, and proves the cause", "moediff"};
   app.set_version_flag("--version", kVersion);

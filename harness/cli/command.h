@@ -40,6 +40,7 @@ struct Command {
   std::optional<double> timeout;
   int jobs = 0;                         ///< 0: one a core
   std::string report;                   ///< explain: the JSON a case is looked up in
+  std::string program = "moediff";      ///< as the user called it
   std::vector<std::string> words;       ///< as typed, for the record
 };
 

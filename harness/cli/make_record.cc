@@ -87,17 +87,17 @@ void set_independence(CaseRecord& record, const OrderResult& order) {
 
 }  // namespace
 
-std::string repro_line(const Case& spec) {
-  return fmt::format("moediff run {} --filter '{}' --seed {}", spec.scenario, spec.id, spec.seed);
+std::string repro_line(const Case& spec, const std::string& program) {
+  return fmt::format("{} run {} --filter '{}' --seed {}", program, spec.scenario, spec.id, spec.seed);
 }
 
-CaseRecord begin_record(const PlannedCase& planned, const std::string& group) {
+CaseRecord begin_record(const PlannedCase& planned, const std::string& group, const std::string& program) {
   CaseRecord record;
   record.spec = planned.spec;
   record.group = group;
   record.schedule = to_string(planned.schedule);
   record.collapsed = planned.collapsed;
-  record.repro = repro_line(planned.spec);
+  record.repro = repro_line(planned.spec, program);
   if (planned.spec.skip_reason) {
     record.verdict.status = Status::skipped;
     record.observed = "declared";

@@ -38,7 +38,7 @@ class GroupRun {
 
   CaseRecord run(const PlannedCase& planned) {
     const auto start = std::chrono::steady_clock::now();
-    CaseRecord record = begin_record(planned, group_.name);
+    CaseRecord record = begin_record(planned, group_.name, settings_.program);
     record.input_hash = input_hash_;
     const RunRequest request = make_request(planned);
     Run run = executor_.run(request);
@@ -178,7 +178,7 @@ PlanResult run_plan(const Plan& plan, const RunSettings& settings, const std::fu
   PlanResult result;
   for (std::size_t c = 0; c < plan.cases.size(); ++c) {
     if (plan.cases[c].spec.skip_reason) {
-      result.cases.push_back(begin_record(plan.cases[c], ""));
+      result.cases.push_back(begin_record(plan.cases[c], "", settings.program));
     } else if (const auto found = shared.cases.find(c); found != shared.cases.end()) {
       result.cases.push_back(std::move(found->second));
     }

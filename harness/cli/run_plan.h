@@ -12,6 +12,7 @@ namespace moediff {
 
 struct RunSettings {
   ExecutorOptions executor;
+  std::string program = "moediff"; ///< as the user called it: for repro lines
   int jobs = 1;                    ///< groups worked on at once, each with a worker of its own
   bool fail_fast = false;
   std::optional<double> timeout;   ///< replaces the cases' own

@@ -25,6 +25,7 @@ int run_worker(int argc, char** argv) {
 
 RunSettings run_settings(const Command& command) {
   RunSettings settings;
+  settings.program = command.program;
   settings.executor.backend = command.backend;
   settings.executor.in_process = command.in_process;
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));

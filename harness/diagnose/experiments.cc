@@ -10,6 +10,9 @@ namespace {
 
 const Step& step_of(const Program& program, int step) { return program.steps[static_cast<std::size_t>(step)]; }
 
+// Without its chunk: "shared_gemm1".
+std::string plain_name(const Step& step) { return step.name.substr(0, step.name.find('[')); }
+
 // Every victim of the same kind gets its value back; the name speaks of the first.
 std::optional<Intervention> restore(const Program& program, std::span<const Hazard> hazards) {
   Intervention intervention;
@@ -21,7 +24,7 @@ std::optional<Intervention> restore(const Program& program, std::span<const Haza
     intervention.program = restore_before(intervention.program, hazard.value, reader);
     if (intervention.name.empty()) {
       intervention.name = "restore " + program.values[static_cast<std::size_t>(hazard.value)].name + " before " +
-                          std::string(to_string(step_of(program, hazard.reader).op));
+                          plain_name(step_of(program, hazard.reader));
     }
   }
   if (intervention.name.empty()) return std::nullopt;

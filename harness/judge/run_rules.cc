@@ -18,7 +18,7 @@ constexpr std::array<StatusRow, 4> kFailures{{
     {RunStatus::crash, Cause::crash, "The worker process died in {0}: {1}."},
     {RunStatus::hang, Cause::hang, "The run did not end: {1} (in {0})."},
     {RunStatus::out_of_bounds, Cause::out_of_bounds, "{0} touched memory that it was not given: {1}."},
-    {RunStatus::provider_error, Cause::other, "The provider refused {0}: {1}."},
+    {RunStatus::provider_error, Cause::other, "The provider or its runtime failed in {0}: {1}."},
 }};
 
 Verdict failed(Cause cause, Blame blame, std::string explanation) {

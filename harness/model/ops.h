@@ -122,6 +122,9 @@ inline constexpr std::array<OpRow, kOpKinds> kOps{{
      3},
 }};
 
+/// Copies that builders put between ops; they can be victims and culprits too.
+inline constexpr std::array<std::string_view, 3> kCopyNames{"clone_hidden", "stage_hidden", "unstage_output"};
+
 constexpr const OpRow& row(OpKind kind) { return kOps[static_cast<std::size_t>(kind)]; }
 constexpr std::string_view to_string(OpKind kind) { return row(kind).name; }
 inline std::span<const Slot> slots(OpKind kind) {

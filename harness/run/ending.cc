@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "harness/run/failure.h"
+#include "kernels/abi/moediff_abi.h"
 
 namespace moediff {
 namespace {
@@ -61,7 +62,8 @@ std::string describe_work(const Program& program, const StatusPage& page) {
 Run run_after_death(const Program& program, const StatusPage& page, const std::string& how) {
   const int step = checked_step(program, page.fault.step);
   if (page.fault.seen != 0 && step >= 0) {
-    return failed_run(RunStatus::out_of_bounds,
+    const bool no_pointer = read_text(page.fault.block) == MD_LABEL_NULL_POINTER;
+    return failed_run(no_pointer ? RunStatus::crash : RunStatus::out_of_bounds,
                       fmt::format("{}{} {}", program.steps[step].name, in_parentheses(read_text(page.fault.kernel)),
                                   describe_access(page.fault)),
                       step);

@@ -210,9 +210,12 @@ void Observer::probe(int number, StepAccesses& accesses) {
 }
 
 /// Which undeclared block makes the difference? Nothing changed and still a difference: the op does not repeat, and no
-/// block is to blame. No single block: it takes several, all of them are named.
+/// block is to blame; asked several times, for it may alternate. No single block: it takes several, all of them are named.
 void Observer::isolate(int number, StepAccesses& accesses) {
-  if (repeat_differs(number, kProbeNothing, accesses)) return;
+  constexpr int kPlainRepeats = 3;
+  for (int i = 0; i < kPlainRepeats; ++i) {
+    if (repeat_differs(number, kProbeNothing, accesses)) return;
+  }
   std::vector<int> suspects;
   for (std::size_t i = 0; i < shadows_.size(); ++i) {
     if (!shadows_[i].has_undeclared()) continue;

@@ -164,7 +164,10 @@ void RunSession::synchronize(int step) {
   const int code = backend_.device_synchronize();
   if (code == 0) return;
   const int running = last_executed();
-  throw RunFailure(given_order_ ? RunStatus::error : RunStatus::provider_error,
+  const RunStatus status = code == MD_ERROR_NEVER_ENDS ? RunStatus::hang
+                           : given_order_              ? RunStatus::error
+                                                       : RunStatus::provider_error;
+  throw RunFailure(status,
                    fmt::format("the device reports: {}", backend_.last_error()), running >= 0 ? running : step);
 }
 

@@ -32,7 +32,7 @@ std::vector<ExpectRule> read_expect(const Node& node, std::vector<Error>& errors
 
 bool holds(const Condition& condition, const Case& spec);
 /// Gives every case the expectation of the first rule that fits it (default: pass). A rule that no case gets is a
-/// mistake: it was written for cases that do not exist.
+/// mistake: it was written for cases that do not exist. (When nothing runs at all, no rule can be judged.)
 void apply_expectations(const std::vector<ExpectRule>& rules, std::vector<Case>& cases, std::vector<Error>& errors);
 
 }  // namespace moediff

@@ -19,9 +19,10 @@ constexpr std::array<Names, 2> kModelDTypes{to_string(DType::f32), to_string(DTy
 constexpr std::array<Names, 3> kExpectable{to_string(Status::pass), to_string(Status::fail),
                                            to_string(Status::inconclusive)};
 
+// What can be blamed: ops, and the copies that builders make.
 constexpr auto kOpNames = [] {
-  std::array<Names, kOpKinds> names{};
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kOps[i].name;
+  std::array<Names, kOpKinds + kCopyNames.size()> names{};
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = i < kOpKinds ? kOps[i].name : kCopyNames[i - kOpKinds];
   return names;
 }();
 constexpr auto kCauseNames = [] {

@@ -202,6 +202,11 @@ typedef struct md_host_control {
   void (*reset)(void);
 } md_host_control;
 
+/* device_synchronize returns this when a launch can never end: its threads wait for each other (hipErrorLaunchTimeOut). */
+#define MD_ERROR_NEVER_ENDS 702
+/* block_label of an access near address 0: no stray pointer but none at all. */
+#define MD_LABEL_NULL_POINTER "null pointer"
+
 typedef struct md_backend {
   uint32_t abi_version;
   const char* name;     /* "host", "rocm", "cuda" */

@@ -255,7 +255,7 @@ void BlockExecutor::abandon(std::string error) {
 
 std::string BlockExecutor::deadlock_text() const {
   const auto describe = [](const Worker& worker) { return "thread " + to_string(worker.thread); };
-  std::string text = fmt::format("deadlock in block {}:", to_string(place.block));
+  std::string text = fmt::format("{}{}:", kDeadlock, to_string(place.block));
   if (!at_barrier_.empty()) {
     text += fmt::format(" {} of {} live threads wait at __syncthreads, first {};", at_barrier_.size(), live_,
                         describe(*at_barrier_.front()));

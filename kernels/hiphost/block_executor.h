@@ -24,6 +24,8 @@ class BlockExecutor {
 
   /// Runs all blocks. Returns "" or what ended the launch early: a deadlock, an exception, mixed warp collectives.
   std::string run(const Launch& launch);
+  /// How the error of a launch begins whose threads wait for each other for ever.
+  static constexpr std::string_view kDeadlock = "deadlock in block ";
   /// Switches from one waiting thread to another since construction.
   std::int64_t switches() const { return switches_; }
   /// Async-signal safe: is the address beside the dynamic shared memory, and by how much (see fault.h)?

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "kernels/hiphost/block_executor.h"
+#include "kernels/abi/moediff_abi.h"
 #include "kernels/hiphost/executing.h"
 
 namespace moediff::hiphost {
@@ -66,7 +67,7 @@ Report describe(const FaultContext& context, const void* address, bool has_addre
   }
   const auto number = reinterpret_cast<std::uintptr_t>(address);
   if (number < kNullPage) {
-    report.label.add("null pointer");
+    report.label.add(MD_LABEL_NULL_POINTER);
     report.distance = static_cast<std::int64_t>(number);
     return report;
   }

@@ -39,6 +39,7 @@ constexpr std::array kErrors{
     ErrorName{hipErrorInvalidHandle, "hipErrorInvalidHandle", "invalid resource handle"},
     ErrorName{hipErrorIllegalState, "hipErrorIllegalState", "the operation cannot be performed in the present state"},
     ErrorName{hipErrorNotReady, "hipErrorNotReady", "device not ready"},
+    ErrorName{hipErrorLaunchTimeOut, "hipErrorLaunchTimeOut", "the launch cannot end"},
     ErrorName{hipErrorLaunchFailure, "hipErrorLaunchFailure", "unspecified launch failure"},
     ErrorName{hipErrorNotSupported, "hipErrorNotSupported", "operation not supported"},
     ErrorName{hipErrorUnknown, "hipErrorUnknown", "unknown error"},

@@ -1,6 +1,9 @@
 // Runtime: streams, events, and the waits of the host that make the scheduler execute.
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "kernels/hiphost/block_executor.h"
 #include "kernels/hiphost/executing.h"
 #include "kernels/hiphost/runtime.h"
 
@@ -19,7 +22,8 @@ Status Runtime::drain(const std::vector<int>& roots, int limit) {
   install_fault_handler(faults_);  // again: somebody may have put theirs in its place
   const std::string error = scheduler_.drain(
       log_, wanted, [this](int seq) { return runner_.run(seq); }, limit);
-  if (!error.empty()) device_error_ = {hipErrorLaunchFailure, error};
+  const bool deadlock = error.find(fmt::format(": {}", BlockExecutor::kDeadlock)) != std::string::npos;
+  if (!error.empty()) device_error_ = {deadlock ? hipErrorLaunchTimeOut : hipErrorLaunchFailure, error};
   return device_error_;
 }
 

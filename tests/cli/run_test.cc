@@ -55,8 +55,9 @@ TEST(Run, TheReproLineOfAFailureReproducesIt) {
   ASSERT_EQ(moediff("run " + folder.write("bug.yaml", small_scenario(kFounding)) + " --json " + json).status, 1);
   auto record = read_json(json)["records"][0];
   const std::string repro = record["repro"];
-  ASSERT_EQ(repro.rfind("moediff ", 0), 0u);
-  EXPECT_EQ(moediff(repro.substr(8) + " --json " + again).status, 1);
+  const std::string program = MOEDIFF_BUILD_DIR "/moediff ";
+  ASSERT_EQ(repro.rfind(program, 0), 0u) << "the line must find the program as it was called";
+  EXPECT_EQ(moediff(repro.substr(program.size()) + " --json " + again).status, 1);
   auto repeated = read_json(again)["records"][0];
   record.erase("seconds");
   repeated.erase("seconds");

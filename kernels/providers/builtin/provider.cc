@@ -11,8 +11,14 @@ struct State {
   History history;
 };
 
-/// On the heap, since the harness watches a provider's static data for what its kernels keep there. Reachable for ever.
 State* const kState = new State;
+
+/// The harness watches a library's static data for what kernels keep there. So that nothing of ours is seen in it, the
+/// state is on the heap, and each thread looks only once at the pointer to it.
+State& state() {
+  thread_local State* const here = kState;
+  return *here;
+}
 
 int enqueue(const md_call* call) {
   if (call == nullptr || call->size < sizeof(md_call)) {
@@ -22,7 +28,7 @@ int enqueue(const md_call* call) {
   if (op_name(call->op) == nullptr) return fail("md_call: op " + std::to_string(call->op) + " is none of md_op");
   int model_dtype = MD_F32;
   if (std::string text = check_operands(*call, &model_dtype); !text.empty()) return fail(std::move(text));
-  State& s = *kState;
+  State& s = state();
   if (call->op == MD_OP_GEMM1) s.history.gemm1_hidden = call->tensors[MD_GEMM1_HIDDEN];
   const OpKernel& kernel = s.kernels[call->op];
   const OpCall checked{call->tensors, call->tensor_count, call->params, static_cast<hipStream_t>(call->stream),
@@ -35,8 +41,8 @@ int enqueue(const md_call* call) {
 int select_variants(const char* variants) {
   OpKernel chosen[MD_OP_COUNT];
   if (std::string text = choose_kernels(variants, chosen); !text.empty()) return fail(std::move(text));
-  std::copy(std::begin(chosen), std::end(chosen), std::begin(kState->kernels));
-  kState->history = {};
+  std::copy(std::begin(chosen), std::end(chosen), std::begin(state().kernels));
+  state().history = {};
   return 0;
 }
 
@@ -50,5 +56,6 @@ extern "C" __attribute__((visibility("default"))) const md_provider* moediff_pro
   static constexpr md_provider kProvider = {
       MOEDIFF_ABI_VERSION, "builtin", MOEDIFF_BACKEND, MD_PROVIDER_DETERMINISTIC | MD_PROVIDER_BATCH_INVARIANT, enqueue,
       select_variants,     last_error};
+  state();
   return abi_version == MOEDIFF_ABI_VERSION ? &kProvider : nullptr;
 }

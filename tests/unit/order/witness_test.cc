@@ -53,6 +53,22 @@ TEST(Witness, TwoUsersOfOneScratchInterleaveLaunchByLaunch) {
   for (const auto& order : orders) EXPECT_TRUE(can_happen(run.trace, order));
 }
 
+TEST(Witness, AReaderTiedToTheFirstLaunchOfItsProducerRunsBeforeTheSecond) {
+  Toy toy({"main", "aux"});
+  const int x = toy.alone("x", true), y = toy.alone("y"), z = toy.alone("z");
+  toy.call("make", 0, {x}, y);
+  toy.wait("fork", 0, 1);
+  toy.call("use", 1, {y}, z);
+  auto run = traced(toy.program);
+  run.trace.insert(run.trace.begin() + 2, run.trace[0]);  // launched after the record
+  const Hazard hazard = analyse_order(toy.program, run, nullptr).hazards.at(0);
+  EXPECT_EQ(hazard.edge_missing, "aux must wait for main's make before use");
+  const auto orders = witness_orders(toy.program, run, hazard);
+  ASSERT_THAT(orders, testing::SizeIs(1));
+  EXPECT_TRUE(can_happen(run.trace, orders[0]));
+  EXPECT_THAT(names(toy.program, run, orders[0]), ElementsAre("make", "fork.record", "fork", "use", "make"));
+}
+
 TEST(Witness, TheNextTenantWritesBeforeTheLateReader) {
   Toy toy({"main", "aux"});
   const int x = toy.alone("x", true), s = toy.alone("s"), y = toy.alone("y");

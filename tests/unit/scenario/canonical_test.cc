@@ -61,6 +61,14 @@ TEST(Canonical, LoadsAsTheSameCase) {
   EXPECT_EQ(expect_round_trip(files, "x.yaml"), 24u);
 }
 
+TEST(Canonical, OfASkippedCaseLoadsAsASkippedCase) {
+  const Files files;
+  files.write("x.yaml",
+              "scenario: Test\nmodel: {hidden: 64, inter: 32, experts: 8, top_k: 2}\ntokens: 5\nstream: fused\n");
+  EXPECT_EQ(expect_round_trip(files, "x.yaml"), 1u);
+  EXPECT_EQ(files.load("canonical.yaml").front().skip_reason, files.load("x.yaml").front().skip_reason);
+}
+
 TEST(Canonical, KeepsCapturesAndTheirPaths) {
   const Files files;
   files.write("a/x.yaml", "scenario: Test\n" + std::string(kModel) +

@@ -151,8 +151,8 @@ const Mistake kMistakes[] = {
      "3:18: error: found 'fial': status must be one of pass, fail, inconclusive; did you mean 'fail'?"},
     {"MisspeltBlamedOp", "expect: {status: fail, blame: {op: gem1}}",
      "3:36: error: found 'gem1': op must be one of router, dispatch, gemm1, activation, gemm2, combine, shared_gemm1, "
-     "shared_activation, shared_gemm2, "
-     "scale_add, residual_add; did you mean 'gemm1'?"},
+     "shared_activation, shared_gemm2, scale_add, residual_add, clone_hidden, stage_hidden, unstage_output; did you "
+     "mean 'gemm1'?"},
     {"CauseOfAPass", "expect: {cause: stale_read}",
      "3:9: error: found 'pass': only a failure has a cause and someone to blame; write status: fail, or remove cause "
      "and blame"},

@@ -55,6 +55,7 @@ enum hipError_t {
   hipErrorInvalidHandle = 400,
   hipErrorIllegalState = 401,
   hipErrorNotReady = 600,
+  hipErrorLaunchTimeOut = 702,
   hipErrorLaunchFailure = 719,
   hipErrorNotSupported = 801,
   hipErrorUnknown = 999
