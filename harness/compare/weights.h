@@ -27,7 +27,6 @@ class WeightSet {
   WeightSet(DType dtype, Shape shape, std::span<const std::byte> bytes);
   /// Takes a copy of `bytes`.
   WeightSet(DType dtype, Shape shape, std::vector<std::byte> bytes);
-  std::int64_t experts() const { return experts_; }
   std::int64_t n() const { return n_; }
   std::int64_t k() const { return k_; }
   const PreparedMatrix& expert(std::int64_t index);

@@ -1,6 +1,7 @@
 #include "harness/diagnose/diagnose.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "harness/core/text.h"
 #include "harness/diagnose/experiments.h"
@@ -94,11 +95,14 @@ bool is_race(Cause cause) {
   return cause == Cause::unordered_access || cause == Cause::shared_workspace || cause == Cause::lifetime;
 }
 
-std::string percent_of_max(double value) { return short_number(value) + " of max|expected|"; }
+// "off by 0.3 of max|expected|", or what cannot be measured.
+std::string off_by(double worst) {
+  return std::isfinite(worst) ? "off by " + short_number(worst) + " of max|expected|" : "not even finite";
+}
 
 void add_witness(Verdict& verdict, const Witness& witness, const Reading& own) {
   verdict.evidence.push_back({"witness schedule, the case's own program", false, own.worst, witness.reading.worst});
-  verdict.explanation += " In a witness schedule that the waits allow, the result is off by " + percent_of_max(witness.reading.worst) + ".";
+  verdict.explanation += " In a witness schedule that the waits allow, the result is " + off_by(witness.reading.worst) + ".";
 }
 
 void add_experiments(Verdict& verdict, std::span<const Hazard> hazards, const Laboratory& lab, const Reading& before,
@@ -117,8 +121,8 @@ void conclude(Verdict& verdict, const Reading& before) {
   const auto cure = std::find_if(verdict.evidence.begin(), verdict.evidence.end(), [](const Evidence& e) { return e.cured; });
   if (cure != verdict.evidence.end()) {
     verdict.confidence = Confidence::proved;
-    verdict.explanation += " Proof: \"" + cure->intervention + "\" and nothing else changed takes the error from " +
-                           short_number(cure->worst_before) + " to " + percent_of_max(cure->worst_after) + ".";
+    verdict.explanation += " Proof: \"" + cure->intervention + "\" and nothing else changed, and the result is " + off_by(cure->worst_after) +
+                           " instead of " + off_by(cure->worst_before) + ".";
   } else if (*verdict.cause == Cause::undeclared_write && !before.wrong) {
     // Seen, not inferred: the bytes were watched while the op ran, twice, on complementary contents.
     verdict.confidence = Confidence::proved;

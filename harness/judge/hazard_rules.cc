@@ -22,6 +22,12 @@ std::string thing(const CaseView& view, const Hazard& hazard) {
   return value.empty() ? memory_name(view, hazard) : value;
 }
 
+/// The same with the memory that holds it, where that has another name.
+std::string thing_in_memory(const CaseView& view, const Hazard& hazard) {
+  const std::string name = thing(view, hazard), memory = memory_name(view, hazard);
+  return name == memory ? name : name + " in " + memory;
+}
+
 /// " with routed_out in place": what a declared writer put there.
 std::string with_what(const CaseView& view, const Hazard& hazard) {
   for (const int operand : write_operands(view.program.steps[hazard.writer])) {
@@ -59,15 +65,15 @@ std::string undeclared_read(const CaseView& view, const Hazard& hazard) {
 }
 
 std::string unordered_access(const CaseView& view, const Hazard& hazard) {
-  return fmt::format("{} writes and {} uses {} in {}, and nothing orders them", view.op_on_stream(hazard.writer),
-                     view.op_on_stream(hazard.reader), thing(view, hazard), memory_name(view, hazard));
+  return fmt::format("{} writes and {} uses {}, and nothing orders them", view.op_on_stream(hazard.writer),
+                     view.op_on_stream(hazard.reader), thing_in_memory(view, hazard));
 }
 
 std::string lifetime(const CaseView& view, const Hazard& hazard) {
   const std::string next =
       hazard.writer < 0 ? "" : fmt::format("; {} writes the same memory", view.op_on_stream(hazard.writer));
-  return fmt::format("{} uses {} in {} outside the time for which the pool lent it{}", view.op_on_stream(hazard.reader),
-                     thing(view, hazard), memory_name(view, hazard), next);
+  return fmt::format("{} uses {} outside the time for which the pool lent it{}", view.op_on_stream(hazard.reader),
+                     thing_in_memory(view, hazard), next);
 }
 
 std::string shared_workspace(const CaseView& view, const Hazard& hazard) {
@@ -119,7 +125,8 @@ std::string explain(const CaseView& view, const Hazard& hazard) {
       std::find_if(kSentences.begin(), kSentences.end(), [&](const SentenceRow& r) { return r.kind == hazard.kind; });
   std::vector<std::string> parts{row->sentence(view, hazard)};
   if (!hazard.edge_missing.empty()) parts.push_back(hazard.edge_missing);
-  if (const auto spoiled = bytes_of_another_version(view.program, view.run, hazard)) {
+  const std::optional<Spoiled> spoiled = bytes_of_another_version(view.program, view.run, hazard);
+  if (spoiled && spoiled->different > 0) {
     parts.push_back(fmt::format("{} of {} bytes are another version", spoiled->different, spoiled->bytes));
   }
   const std::string measured = hazard.reader < 0 ? "" : numbers(view, hazard.reader);

@@ -68,6 +68,7 @@ std::string why_incomplete(const Program& program, const Run& traced, const Run*
     const std::string& name = program.steps[i].name;
     if (seen[i] == nullptr || seen[i]->touches.empty()) return fmt::format("{} was not observed", name);
     if (!seen[i]->probe_note.empty()) return fmt::format("{} could not be probed: {}", name, seen[i]->probe_note);
+    if (!seen[i]->depends_on.empty()) return fmt::format("{} depends on memory that it does not declare to read", name);
     if (!seen[i]->repeated_bitwise) return fmt::format("{} gave other bits when it was repeated", name);
   }
   return "";

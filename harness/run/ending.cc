@@ -30,6 +30,7 @@ constexpr std::int64_t kFarAway = std::int64_t{1} << 30;
 std::string describe_access(const FaultReport& fault) {
   const std::string block = read_text(fault.block), verb = fault.is_write != 0 ? "wrote" : "read";
   const std::int64_t bytes = std::abs(fault.distance);
+  if (block == MD_LABEL_NULL_POINTER) return fmt::format("{} through a null pointer, at address {}", verb, bytes);
   if (block.empty() || bytes > kFarAway) return verb + " memory that belongs to no buffer";
   if (bytes == 0) return fmt::format("{} {}, which it may not", verb, block);
   return fmt::format("{} {} byte{} {} {}", verb, bytes, bytes == 1 ? "" : "s", fault.distance > 0 ? "past" : "before",

@@ -8,7 +8,16 @@
 namespace moediff {
 namespace {
 
-constexpr std::byte kYes{1}, kNo{0};
+// Flags of a byte. The loops below are written so that the compiler makes vector code of them: they run over every page
+// that a step touched, several times a step.
+constexpr std::byte kChanged{1}, kUndeclared{2}, kByHost{4};
+
+/// 0xFF where the byte is undeclared, else 0.
+std::byte complement_mask(std::byte flags) {
+  return (flags & kUndeclared) != std::byte{0} ? std::byte{0xFF} : std::byte{0};
+}
+
+bool is_ours(std::byte flags) { return (flags & (kChanged | kByHost)) == kChanged; }
 
 /// What lies between ascending disjoint ranges, up to `size`.
 std::vector<ByteRange> gaps(const std::vector<ByteRange>& ranges, std::int64_t size) {
@@ -43,9 +52,7 @@ ShadowBlock::ShadowBlock(int block, const md_block& memory)
       before_(size_),
       after_(size_),
       start_(size_),
-      complement_(size_),
-      changed_(size_),
-      by_host_(size_) {
+      flags_(size_) {
   refresh();
 }
 
@@ -61,9 +68,23 @@ void ShadowBlock::refresh(ByteRange range) {
 bool ShadowBlock::mark(ByteRange range, const std::byte* start) {
   const auto [begin, end] = range;
   if (begin >= end || std::memcmp(memory_ + begin, start + begin, end - begin) == 0) return false;
-  marked_.push_back(range);
-  for (std::int64_t i = begin; i < end; ++i) changed_[i] |= memory_[i] != start[i] ? kYes : kNo;
+  any_changed_ = true;
+  const std::byte* now = memory_;
+  std::byte* flags = flags_.data();
+  for (std::int64_t i = begin; i < end; ++i) flags[i] |= now[i] != start[i] ? kChanged : std::byte{0};
   return true;
+}
+
+/// The same against the start of a repetition: before_, complemented where undeclared.
+void ShadowBlock::mark_repetition(ByteRange range) {
+  const std::byte keep = keep_, *now = memory_, *before = before_.data();
+  std::byte *flags = flags_.data(), any{0};
+  for (std::int64_t i = range.first; i < range.second; ++i) {
+    const std::byte start = before[i] ^ (complement_mask(flags[i]) & keep);
+    flags[i] |= now[i] != start ? kChanged : std::byte{0};
+    any |= flags[i];
+  }
+  any_changed_ = any_changed_ || (any & kChanged) != std::byte{0};
 }
 
 void ShadowBlock::note_run(const std::vector<ByteRange>& touched) {
@@ -72,17 +93,20 @@ void ShadowBlock::note_run(const std::vector<ByteRange>& touched) {
     mark(range, before_.data());
     copy_range(after_.data(), memory_, range);
     if (provider_owned_) continue;
-    std::fill(&complement_[range.first], &complement_[range.second], std::byte{0xFF});
+    std::byte* flags = flags_.data();
+    for (std::int64_t i = range.first; i < range.second; ++i) flags[i] |= kUndeclared;
     undeclared_ += range.second - range.first;
   }
 }
 
 void ShadowBlock::declare_read(ByteRange range) {
+  std::byte* flags = flags_.data();
+  std::int64_t declared = 0;
   for (std::int64_t i = range.first; i < range.second; ++i) {
-    if (complement_[i] == std::byte{0}) continue;
-    complement_[i] = std::byte{0};
-    --undeclared_;
+    declared += (flags[i] & kUndeclared) != std::byte{0} ? 1 : 0;
+    flags[i] &= ~kUndeclared;
   }
+  undeclared_ -= declared;
 }
 
 void ShadowBlock::begin_repetition() {
@@ -94,55 +118,71 @@ void ShadowBlock::begin_repetition() {
 void ShadowBlock::rewind_owned() {
   for (const ByteRange& range : touched_) {
     for (std::int64_t i = range.first; i < range.second; ++i) {
-      by_host_[i] = start_[i] != memory_[i] ? kYes : kNo;
-      if (is_ours(i)) memory_[i] = before_[i];
+      flags_[i] &= ~kByHost;
+      if (start_[i] != memory_[i]) flags_[i] |= kByHost;
+      if (is_ours(flags_[i])) memory_[i] = before_[i];
     }
     copy_range(start_.data(), memory_, range);
   }
 }
 
 void ShadowBlock::rewind(bool complement) {
+  keep_ = complement ? std::byte{0xFF} : std::byte{0};
   if (provider_owned_) return rewind_owned();
-  const std::byte keep = complement ? std::byte{0xFF} : std::byte{0};
+  const std::byte keep = keep_, *before = before_.data(), *flags = flags_.data();
+  std::byte* now = memory_;
   for (const ByteRange& range : touched_) {
-    for (std::int64_t i = range.first; i < range.second; ++i) start_[i] = before_[i] ^ (complement_[i] & keep);
-    copy_range(memory_, start_.data(), range);
+    for (std::int64_t i = range.first; i < range.second; ++i) now[i] = before[i] ^ (complement_mask(flags[i]) & keep);
   }
 }
 
 void ShadowBlock::note_repetition() {
-  for (const ByteRange& range : touched_) mark(range, start_.data());
-  if (provider_owned_) return;
+  if (provider_owned_) {
+    for (const ByteRange& range : touched_) mark(range, start_.data());
+    return;
+  }
+  for (const ByteRange& range : touched_) mark_repetition(range);
   for (const ByteRange& gap : gaps(touched_, size_)) {
+    if (!mark(gap, before_.data())) continue;
     // The first run did not touch it: what it left there is what was there before.
-    if (mark(gap, before_.data())) copy_range(after_.data(), before_.data(), gap);
+    copy_range(after_.data(), before_.data(), gap);
+    outside_.push_back(gap);
   }
 }
 
 bool ShadowBlock::differs(ByteRange range) const {
+  const std::byte *flags = flags_.data(), *now = memory_, *after = after_.data();
+  std::byte different{0};
   for (std::int64_t i = range.first; i < range.second; ++i) {
-    if (changed_[i] != kNo && memory_[i] != after_[i]) return true;
+    different |= (flags[i] & kChanged) != std::byte{0} ? now[i] ^ after[i] : std::byte{0};
   }
-  return false;
+  return different != std::byte{0};
+}
+
+void ShadowBlock::restore_marked(ByteRange range) {
+  for (std::int64_t i = range.first; i < range.second; ++i) {
+    if (is_ours(flags_[i])) memory_[i] = after_[i];
+  }
 }
 
 void ShadowBlock::restore() {
-  if (!provider_owned_) {
-    for (const ByteRange& range : touched_) copy_range(memory_, after_.data(), range);
-  }
-  for (const auto& [begin, end] : marked_) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      if (is_ours(i)) memory_[i] = after_[i];
+  for (const ByteRange& range : touched_) {
+    if (provider_owned_) {
+      restore_marked(range);
+    } else {
+      copy_range(memory_, after_.data(), range);
     }
   }
+  for (const ByteRange& range : outside_) restore_marked(range);
 }
 
 std::vector<ByteRange> ShadowBlock::changed() const {
   std::vector<ByteRange> runs;
-  if (marked_.empty()) return runs;
-  const std::byte *begin = changed_.data(), *end = begin + size_, *at = begin;
-  while ((at = std::find(at, end, kYes)) != end) {
-    const std::byte* stop = std::find(at, end, kNo);
+  if (!any_changed_) return runs;
+  const std::byte *begin = flags_.data(), *end = begin + size_, *at = begin;
+  const auto is_changed = [](std::byte flags) { return (flags & kChanged) != std::byte{0}; };
+  while ((at = std::find_if(at, end, is_changed)) != end) {
+    const std::byte* stop = std::find_if_not(at, end, is_changed);
     runs.emplace_back(at - begin, stop - begin);
     at = stop;
   }
@@ -153,12 +193,13 @@ void ShadowBlock::commit() {
   for (const ByteRange& range : touched_) {
     // Provider-owned bytes may have gone on since: its host code was called again.
     copy_range(before_.data(), provider_owned_ ? memory_ : after_.data(), range);
-    std::fill(&complement_[range.first], &complement_[range.second], std::byte{0});
+    std::fill(&flags_[range.first], &flags_[range.second], std::byte{0});
   }
-  for (const auto& [begin, end] : marked_) std::fill(&changed_[begin], &changed_[end], kNo);
-  marked_.clear();
+  for (const ByteRange& range : outside_) std::fill(&flags_[range.first], &flags_[range.second], std::byte{0});
   touched_.clear();
+  outside_.clear();
   undeclared_ = 0;
+  any_changed_ = false;
 }
 
 }  // namespace moediff

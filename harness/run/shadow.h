@@ -76,22 +76,23 @@ class ShadowBlock {
 
  private:
   bool mark(ByteRange range, const std::byte* start);
+  void mark_repetition(ByteRange range);
   void rewind_owned();
-  bool is_ours(std::int64_t i) const { return changed_[i] != std::byte{0} && by_host_[i] == std::byte{0}; }
+  void restore_marked(ByteRange range);
 
   int block_;
   std::byte* memory_;
   std::int64_t size_;
   bool provider_owned_;
-  LazyBytes before_;      ///< the state before the step
-  LazyBytes after_;       ///< the state after its first run; where touched_ or changed_
-  LazyBytes start_;       ///< what the current repetition started from; where touched_
-  LazyBytes complement_;  ///< 0xFF where undeclared, else 0
-  LazyBytes changed_;     ///< 1 where changed
-  LazyBytes by_host_;     ///< provider-owned: 1 where changed while the repetition was issued
+  LazyBytes before_;  ///< the state before the step
+  LazyBytes after_;   ///< the state after its first run; where touched_ or changed
+  LazyBytes start_;   ///< provider-owned: what the current repetition started from; where touched_
+  LazyBytes flags_;   ///< of each byte: changed, undeclared, by host code
   std::vector<ByteRange> touched_;
+  std::vector<ByteRange> outside_;  ///< parts that only a repetition changed
+  std::byte keep_{0};               ///< 0xFF: the current repetition started from the complement
   std::int64_t undeclared_ = 0;
-  std::vector<ByteRange> marked_;  ///< where changed_ may be set
+  bool any_changed_ = false;
 };
 
 }  // namespace moediff

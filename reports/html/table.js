@@ -17,9 +17,11 @@ function matches(entry) {
     (!cause || entry.cause === cause) && (!scenario || entry.record.scenario === scenario);
 }
 
-// Unexpected ones first, then the order of the plan, until the reader sorts.
+// What the reader came for first, then the order of the plan, until the reader sorts.
+const URGENCY = { unexpected: 0, caught: 1, skipped: 3 };
+const urgency = (record) => URGENCY[record.outcome] ?? 2;
 function compareEntries(a, b) {
-  if (table.sort === null) return (b.outcome === "unexpected") - (a.outcome === "unexpected") || a.index - b.index;
+  if (table.sort === null) return urgency(a) - urgency(b) || a.index - b.index;
   const [x, y] = [a, b].map(COLUMNS.find((column) => column.key === table.sort).value);
   const order = typeof x === "string" ? x.localeCompare(y, "en", { numeric: true }) : x - y;
   return (table.descending ? -order : order) || a.index - b.index;

@@ -11,7 +11,7 @@ namespace moediff::cli {
 namespace {
 
 const std::string kCapture = MOEDIFF_SOURCE_DIR "/scenarios/models/capitals/capture_china.safetensors";
-const std::string kCheckpoint = MOEDIFF_SOURCE_DIR "/scenarios/models/capitals/bf16/model.safetensors";
+const std::string kCheckpoint = MOEDIFF_SOURCE_DIR "/scenarios/models/capitals/model.safetensors";
 
 std::string captured_scenario(const std::string& capture, const std::string& checkpoint, const std::string& hidden = "layers.1.in.hidden_states",
                               int inter = 128) {

@@ -17,7 +17,8 @@ TEST(Misbehaviour, CrashHangAndStrayWriteAreThreeVerdictsAndTheSuiteGoesOn) {
   EXPECT_EQ(result.status, 1) << result.err;
 
   std::map<std::string, nlohmann::json> by_fault;
-  for (const auto& record : read_json(json)["records"]) {
+  const nlohmann::json report = read_json(json);
+  for (const auto& record : report["records"]) {
     if (record["kind"] == "case") by_fault[record["axes"]["fault"]] = record;
   }
   ASSERT_EQ(by_fault.size(), 4u);

@@ -150,6 +150,7 @@ TEST(Toy, FreedAndReusedTooEarly) {
   const int first = t.builder.add_own("first", DType::f32, {kRows, kColumns}, BufferKind::activation, "", true);
   const int second = t.builder.add_own("second", DType::f32, {kRows, kColumns}, BufferKind::activation, "", true);
   const auto buffer = [&](int value) { return t.builder.program.values[static_cast<std::size_t>(value)].buffer; };
+  t.twice("make a", kMain, t.x, t.a);
   t.builder.alloc(buffer(first), kMain);
   t.twice("make first", kMain, t.x, first);
   t.builder.wait("fork", kMain, kAux);

@@ -27,6 +27,9 @@ TEST(Waits, TheCleanAuxiliaryConfigurationIsIndependentOfTheSchedule) {
   }
 }
 
+// Numbers are wrong when they are far off, or not even finite (null in JSON): unwritten memory reads as NaN.
+bool wrong(const Json& worst) { return worst.is_null() || worst.get<double>() > 0.01; }
+
 class DroppedWait : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(DroppedWait, IsReportedWithTheMissingEdgeAndAWitnessWhoseNumbersAreWrong) {
@@ -39,7 +42,7 @@ TEST_P(DroppedWait, IsReportedWithTheMissingEdgeAndAWitnessWhoseNumbersAreWrong)
   bool witness = false, cured = false;
   for (const Json& evidence : record["evidence"]) {
     const std::string what = evidence["intervention"];
-    if (what.find("witness") != std::string::npos) witness = evidence["worst_after"].get<double>() > 0.01;
+    if (what.find("witness") != std::string::npos) witness = wrong(evidence["worst_after"]);
     if (what.rfind("make ", 0) == 0) cured = evidence["cured"];
   }
   EXPECT_TRUE(witness) << record["evidence"];

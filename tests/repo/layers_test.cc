@@ -48,7 +48,7 @@ TEST(Layers, EveryIncludePointsToTheLeftOrAlongANamedEdge) {
   for (const std::string& path : files({"harness", "reports", "reference", "kernels"}, {".h", ".cc", ".hip"})) {
     for (const std::string& line : lines(read(path))) {
       const auto target = quoted_include(line);
-      if (!target || target->rfind("reports/html/", 0) == 0) continue;
+      if (!target || target->rfind("hip/", 0) == 0) continue;  // HIP's own headers, which hiphost brings
       ++checked;
       EXPECT_EQ(forbidden(path, *target).value_or(""), "");
     }

@@ -33,10 +33,6 @@ void add_rounding(Uncertain& x, std::size_t i, DType dtype, double rounded_value
 
 }  // namespace
 
-bool Uncertain::is_exact() const {
-  return std::all_of(hard.begin(), hard.end(), [](double h) { return h == 0; });
-}
-
 Uncertain exact_values(std::vector<double> values) {
   Uncertain x = zeros(values.size());
   x.value = std::move(values);

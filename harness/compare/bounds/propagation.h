@@ -19,7 +19,6 @@ struct Uncertain {
   std::vector<double> value, squares, hard;
 
   std::size_t size() const { return value.size(); }
-  bool is_exact() const;  ///< no error anywhere
 };
 
 Uncertain exact_values(std::vector<double> values);

@@ -26,7 +26,7 @@ Outcome run_layer(const LayerOptions& options, const test::Fault& fault = {}) {
   return outcome;
 }
 
-const StageDiff& chained_stage(const Diff& diff) {
+StageDiff chained_stage(const Diff& diff) {
   for (const StageDiff& stage : diff.stages) {
     if (stage.mode == DiffMode::chained) return stage;
   }
@@ -90,7 +90,7 @@ TEST_P(ChainedBound, ThreeTimesTheBoundInOneElementIsCaught) {
                         healthy.output_expected[victim] + 3 * healthy.output_bound[victim]);
   };
 
-  const StageDiff& stage = chained_stage(run_layer(options, fault).diff);
+  const StageDiff stage = chained_stage(run_layer(options, fault).diff);
 
   EXPECT_EQ(stage.beyond_statistical, 1);
   EXPECT_EQ(stage.worst->token, 2);

@@ -169,7 +169,9 @@ void combine(const std::vector<View>& v) {
     for (std::int64_t h = 0; h < hidden; ++h) {
       float sum = 0;
       for (std::int64_t j = 0; j < width; ++j) {
-        sum = std::fma(v[2].get(t * width + j), v[0].get(v[1].get_int(t * width + j) * hidden + h), sum);
+        const std::int32_t row = v[1].get_int(t * width + j);
+        if (row < 0) continue;  // a slot that dispatch dropped
+        sum = std::fma(v[2].get(t * width + j), v[0].get(row * hidden + h), sum);
       }
       v[3].set(t * hidden + h, sum);
     }

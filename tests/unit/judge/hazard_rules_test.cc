@@ -64,6 +64,13 @@ TEST(HazardRules, AHazardFailsTheCaseEvenWhenThisRunsNumbersAreRight) {
   EXPECT_THAT(verdict.explanation, HasSubstr("in this run its result is right nonetheless"));
 }
 
+TEST(HazardRules, ARunThatSawTheRightVersionIsNotSaidToHaveSeenAnother) {
+  FoundingCase founding;
+  founding.plant();
+  founding.run.capture.operands[2][0] = founding.run.capture.operands[0][0];
+  EXPECT_THAT(founding.verdict().explanation, testing::Not(HasSubstr("another version")));
+}
+
 TEST(HazardRules, MemoryOfTheProviderIsNamedByItsLabel) {
   FoundingCase founding;
   founding.plant();

@@ -89,6 +89,7 @@ TEST(Observed, AResultThatDependsOnAnUndeclaredBlockIsAnUndeclaredRead) {
   Chain chain;
   chain.seen.accesses[2].depends_on = {chain.seen.placement[chain.buffer(chain.a)].block};
   EXPECT_THAT(chain.found(), ElementsAre("undeclared_read gemm>residual a"));
+  EXPECT_EQ(chain.result().incomplete_reason, "residual depends on memory that it does not declare to read");
 }
 
 TEST(Observed, ADeclaredReadThatNeverHappensIsNoVictim) {

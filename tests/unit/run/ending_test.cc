@@ -37,6 +37,18 @@ TEST(Ending, TheSideAndTheKindOfAccessAreTold) {
   EXPECT_EQ(run_after_death(program, page, "").detail, "scale_add wrote memory that belongs to no buffer");
 }
 
+TEST(Ending, AKernelWithoutAPointerIsACrashAndNoAccessOutOfBounds) {
+  const Program program = toy::program();
+  StatusPage page;
+  page.fault.seen = 1;
+  page.fault.step = 1;
+  page.fault.distance = 16;
+  write_text(page.fault.block, "null pointer");
+  const auto run = run_after_death(program, page, "signal 11 (SIGSEGV)");
+  EXPECT_EQ(run.status, RunStatus::crash);
+  EXPECT_EQ(run.detail, "residual_add read through a null pointer, at address 16");
+}
+
 TEST(Ending, AFaultInHostCodeIsACrash) {
   const Program program = toy::program();
   StatusPage page;
@@ -46,7 +58,8 @@ TEST(Ending, AFaultInHostCodeIsACrash) {
   write_text(page.fault.block, "null pointer");
   const auto run = run_after_death(program, page, "signal 11 (SIGSEGV)");
   EXPECT_EQ(run.status, RunStatus::crash);
-  EXPECT_EQ(run.detail, "signal 11 (SIGSEGV) in issuing step scale_add: host code read null pointer, which it may not");
+  EXPECT_EQ(run.detail,
+            "signal 11 (SIGSEGV) in issuing step scale_add: host code read through a null pointer, at address 0");
   EXPECT_EQ(run.failing_step, 0);
 }
 

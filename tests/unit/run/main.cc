@@ -5,8 +5,24 @@
 #include <string>
 
 #include "harness/run/executor.h"
+#include "harness/run/message.h"
+#include "harness/run/serialise.h"
 
 namespace {
+
+/// A worker that answers a request with a well-formed Run of nothing.
+int lie(int fd) {
+  moediff::Message message;
+  moediff::BackendInfo info;
+  info.name = "liar";
+  moediff::receive_message(fd, message, std::nullopt);
+  moediff::send_message(fd, moediff::MessageKind::welcome, 0, to_bytes(info));
+  while (moediff::receive_message(fd, message, std::nullopt) == moediff::Received::message) {
+    if (message.kind != moediff::MessageKind::request) continue;
+    moediff::send_message(fd, moediff::MessageKind::run, message.number, to_bytes(moediff::Run{}));
+  }
+  return 0;
+}
 
 int run_worker(int argc, char** argv) {
   moediff::ExecutorOptions options;
@@ -17,7 +33,7 @@ int run_worker(int argc, char** argv) {
     if (name == "--backend") options.backend = argv[i + 1];
     if (name == "--modules") options.module_dir = argv[i + 1];
   }
-  return moediff::worker_main(fd, options);
+  return options.backend == "liar" ? lie(fd) : moediff::worker_main(fd, options);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // A worker may be lost in any way: each is one verdict, and the next run works.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -108,7 +109,7 @@ TEST(Worker, FiftyRunsLeakNoDescriptorAndNoZombie) {
 }
 
 TEST(Worker, HoldsNoDescriptorOfItsParent) {
-  const int inherited = dup(0);  // without close-on-exec
+  const int inherited = fcntl(STDIN_FILENO, F_DUPFD, 100);  // without close-on-exec
   const auto executor = make_executor(toy::options());
   const std::string path = "/proc/" + std::to_string(children().at(0)) + "/fd/" + std::to_string(inherited);
   std::error_code ignored;
@@ -118,13 +119,26 @@ TEST(Worker, HoldsNoDescriptorOfItsParent) {
   EXPECT_NE(theirs, target);
 }
 
-TEST(Worker, DiesWithItsParent) {
+/// False for a zombie: an orphan is reaped by init, where there is one.
+bool is_running(pid_t pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  std::getline(status, line);
+  return !line.empty() && line.find(") Z") == std::string::npos;
+}
+
+TEST(Worker, DiesWithItsParentEvenWhileItHangs) {
   int report[2];
   ASSERT_EQ(pipe(report), 0);
   const pid_t parent = fork();
   if (parent == 0) {
     const auto executor = make_executor(toy::options());
     const pid_t worker = children().at(0);
+    std::thread hanging([&] {
+      const Program program = toy::program();
+      executor->run(toy::request(program, "hang"));
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
     const bool told = write(report[1], &worker, sizeof worker) == sizeof worker;
     raise(told ? SIGKILL : SIGABRT);
   }
@@ -133,15 +147,24 @@ TEST(Worker, DiesWithItsParent) {
   waitpid(parent, nullptr, 0);
   close(report[0]);
   close(report[1]);
-  // An orphan is reaped by init, or stays a zombie where there is none.
-  const auto is_running = [worker] {
-    std::ifstream status("/proc/" + std::to_string(worker) + "/stat");
-    std::string word;
-    std::getline(status, word);
-    return !word.empty() && word.find(") Z") == std::string::npos;
-  };
-  for (int i = 0; i < 200 && is_running(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_FALSE(is_running());
+  for (int i = 0; i < 200 && is_running(worker); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const bool survived = is_running(worker);
+  if (survived) kill(worker, SIGKILL);
+  EXPECT_FALSE(survived);
+}
+
+/// The worker's command is this program, which plays a worker that answers nonsense for the backend `liar`.
+TEST(Worker, AnAnswerThatDoesNotFitTheProgramIsACrash) {
+  const std::string folder = testing::TempDir() + "moediff_liar";
+  std::filesystem::create_directories(folder);
+  for (const char* module : {"/libmoediff_liar.so", "/libmoediff_fake_liar.so"}) std::ofstream(folder + module) << "x";
+  ExecutorOptions options = toy::options("liar");
+  options.module_dir = folder;
+  const Program program = toy::program();
+  const auto run = make_executor(options)->run(toy::request(program));
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(run.status, RunStatus::crash);
+  EXPECT_THAT(run.detail, HasSubstr("makes no sense"));
 }
 
 TEST(Worker, AStartThatFailsIsNoVerdict) {

@@ -119,7 +119,7 @@ TEST_F(ControlTest, ADeadlockIsAnErrorOfEveryCallUntilReset) {
   EXPECT_NE(0, backend.device_synchronize());
   EXPECT_THAT(backend.last_error(), HasSubstr("wait_differently (item 0): deadlock in block (0,0,0)"));
   hipLaunchKernelGGL(append, 1, 1, 0, nullptr, list, 1);
-  EXPECT_EQ(hipErrorLaunchFailure, hipGetLastError());
+  EXPECT_EQ(hipErrorLaunchTimeOut, hipGetLastError());
   reset();
   list = make_list(4);
   hipLaunchKernelGGL(append, 1, 1, 0, nullptr, list, 1);
