@@ -38,6 +38,10 @@ int run_worker(int argc, char** argv) {
 
 }  // namespace
 
+/// Under AddressSanitizer a crash still has to end the worker as a crash. Read by the sanitizer's runtime, if there is
+/// one.
+extern "C" const char* __asan_default_options() { return "handle_segv=0:handle_abort=0"; }
+
 int main(int argc, char** argv) {
   if (argc > 1 && std::string(argv[1]) == "worker") return run_worker(argc, argv);
   testing::InitGoogleTest(&argc, argv);
