@@ -13,6 +13,12 @@
 namespace moediff {
 namespace {
 
+/// A witness schedule cures nothing: it makes the error show.
+const char* what_it_did(const Evidence& e) {
+  if (e.cured) return "cured";
+  return e.worst_after > 1.5 * e.worst_before ? "shows it" : "not cured";
+}
+
 constexpr std::size_t kMismatchesShown = 4;
 
 std::string line(std::string_view text) { return fmt::format("  {}\n", safe_text(text)); }
@@ -39,7 +45,7 @@ std::string head(std::string_view id, Status status, bool as_expected, std::stri
 std::string cause_line(const Verdict& verdict) {
   if (!verdict.cause) return "";
   std::string text = fmt::format("{}; {}", cause_and_place(verdict), confidence_words(verdict.confidence));
-  if (verdict.certain) text += "; beyond the hard bound, so certain";
+  if (verdict.certain) text += "; certain: no rounding explains it";
   return line(text);
 }
 
@@ -48,7 +54,7 @@ std::string evidence_lines(const std::vector<Evidence>& evidence) {
   std::size_t width = 0;
   for (const Evidence& e : evidence) width = std::max(width, e.intervention.size());
   for (const Evidence& e : evidence) {
-    text += line(fmt::format("{:<9}  {:<{}}  worst error {} -> {}", e.cured ? "cured" : "not cured", e.intervention,
+    text += line(fmt::format("{:<9}  {:<{}}  worst error {} -> {}", what_it_did(e), e.intervention,
                              width, short_number(e.worst_before), short_number(e.worst_after)));
   }
   return text;

@@ -88,19 +88,13 @@ void ProgramBuilder::copy(const std::string& name, int stream, Operand from, Ope
   program.steps.push_back(std::move(step));
 }
 
-void ProgramBuilder::alloc(int buffer, int stream) {
-  Step step;
-  step.kind = StepKind::alloc;
-  step.name = "alloc " + program.buffers[static_cast<std::size_t>(buffer)].name;
-  step.stream = stream;
-  step.buffer = buffer;
-  program.steps.push_back(std::move(step));
-}
+void ProgramBuilder::alloc(int buffer, int stream) { pool_step(StepKind::alloc, buffer, stream); }
+void ProgramBuilder::free(int buffer, int stream) { pool_step(StepKind::free, buffer, stream); }
 
-void ProgramBuilder::free(int buffer, int stream) {
+void ProgramBuilder::pool_step(StepKind kind, int buffer, int stream) {
   Step step;
-  step.kind = StepKind::free;
-  step.name = "free " + program.buffers[static_cast<std::size_t>(buffer)].name;
+  step.kind = kind;
+  step.name = std::string(to_string(kind)) + " " + program.buffers[static_cast<std::size_t>(buffer)].name;
   step.stream = stream;
   step.buffer = buffer;
   program.steps.push_back(std::move(step));

@@ -42,6 +42,9 @@ class ProgramBuilder {
   void wait(const std::string& name, int from, int to);
 
   Program program;
+
+ private:
+  void pool_step(StepKind kind, int buffer, int stream);
 };
 
 /// "name" or "name[chunk]".

@@ -72,7 +72,7 @@ class Observer {
   const ProbeCrash* crash(int number, int target) const;
   void update_shadows();
   bool is_shadowed(const md_block& block) const;
-  void keep_declared_reads(const Step& step);
+  void note_declared(const Step& step);
   ShadowBlock* shadow_at(const std::byte* address);
   const ShadowBlock* shadow_at(const std::byte* address) const {
     return const_cast<Observer*>(this)->shadow_at(address);
@@ -175,7 +175,7 @@ StepAccesses Observer::call(int number) {
   for (ShadowBlock& shadow : shadows_) {
     shadow.note_run(touched_ranges(accesses.touches, shadow.block(), shadow.size()));
   }
-  keep_declared_reads(session_.program().steps[number]);
+  note_declared(session_.program().steps[number]);
   probe(number, accesses);
   for (ShadowBlock& shadow : shadows_) {
     for (const auto& [begin, end] : shadow.changed()) {
@@ -186,10 +186,15 @@ StepAccesses Observer::call(int number) {
   return accesses;
 }
 
-void Observer::keep_declared_reads(const Step& step) {
+void Observer::note_declared(const Step& step) {
+  const auto is_scratch = [&](int operand) { return use_of(step, operand) == SlotUse::scratch; };
   for (const int operand : read_operands(step)) {
-    if (use_of(step, operand) == SlotUse::scratch) continue;
+    if (is_scratch(operand)) continue;
     for_each_row(step.operands[operand], [](ShadowBlock& shadow, ByteRange row) { shadow.declare_read(row); });
+  }
+  for (const int operand : write_operands(step)) {
+    if (is_scratch(operand)) continue;
+    for_each_row(step.operands[operand], [](ShadowBlock& shadow, ByteRange row) { shadow.declare_output(row); });
   }
 }
 
@@ -210,7 +215,8 @@ void Observer::probe(int number, StepAccesses& accesses) {
 }
 
 /// Which undeclared block makes the difference? Nothing changed and still a difference: the op does not repeat, and no
-/// block is to blame; asked several times, for it may alternate. No single block: it takes several, all of them are named.
+/// block is to blame; asked several times, for it may alternate. No single block: it takes several, all of them are
+/// named.
 void Observer::isolate(int number, StepAccesses& accesses) {
   constexpr int kPlainRepeats = 3;
   for (int i = 0; i < kPlainRepeats; ++i) {

@@ -10,11 +10,13 @@ namespace {
 
 // Flags of a byte. The loops below are written so that the compiler makes vector code of them: they run over every page
 // that a step touched, several times a step.
-constexpr std::byte kChanged{1}, kUndeclared{2}, kByHost{4};
+constexpr std::byte kChanged{1}, kUndeclared{2}, kByHost{4}, kOutput{8};
 
-/// 0xFF where the byte is undeclared, else 0.
+/// The bits that a repetition flips: none of a declared read, all of what is undeclared, all but one of an output. If
+/// outputs were flipped like the rest, a step that copies undeclared poison over poison would seem to write nothing.
 std::byte complement_mask(std::byte flags) {
-  return (flags & kUndeclared) != std::byte{0} ? std::byte{0xFF} : std::byte{0};
+  const std::byte bits = (flags & kOutput) != std::byte{0} ? std::byte{0xFE} : std::byte{0xFF};
+  return (flags & kUndeclared) != std::byte{0} ? bits : std::byte{0};
 }
 
 bool is_ours(std::byte flags) { return (flags & (kChanged | kByHost)) == kChanged; }
@@ -109,6 +111,12 @@ void ShadowBlock::declare_read(ByteRange range) {
   undeclared_ -= declared;
 }
 
+void ShadowBlock::declare_output(ByteRange range) {
+  std::byte* flags = flags_.data();
+  for (std::int64_t i = range.first; i < range.second; ++i) flags[i] |= kOutput;
+  outputs_.push_back(range);
+}
+
 void ShadowBlock::begin_repetition() {
   if (!provider_owned_) return;
   for (const ByteRange& range : touched_) copy_range(start_.data(), memory_, range);
@@ -195,9 +203,12 @@ void ShadowBlock::commit() {
     copy_range(before_.data(), provider_owned_ ? memory_ : after_.data(), range);
     std::fill(&flags_[range.first], &flags_[range.second], std::byte{0});
   }
-  for (const ByteRange& range : outside_) std::fill(&flags_[range.first], &flags_[range.second], std::byte{0});
+  for (const std::vector<ByteRange>& ranges : {outside_, outputs_}) {
+    for (const ByteRange& range : ranges) std::fill(&flags_[range.first], &flags_[range.second], std::byte{0});
+  }
   touched_.clear();
   outside_.clear();
+  outputs_.clear();
   undeclared_ = 0;
   any_changed_ = false;
 }

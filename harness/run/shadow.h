@@ -35,9 +35,10 @@ class LazyBytes {
 ///
 /// A repetition starts from the state before the step, complemented where the step declares no read, and is compared
 /// with that start: a byte that the step writes is seen even where it writes what was there, since no byte equals its
-/// complement. Memory that a provider owns is never complemented (it may hold the provider's pointers); only bytes that
-/// the device changed are rewound and restored, never those that the provider's host code changed while the repetition
-/// was issued, and only pages that the first run touched are looked at.
+/// complement (of outputs all bits but the lowest are flipped, to tell them from copies of undeclared bytes). Memory
+/// that a provider owns is never complemented (it may hold the provider's pointers); only bytes that the device changed
+/// are rewound and restored, never those that the provider's host code changed while the repetition was issued, and
+/// only pages that the first run touched are looked at.
 class ShadowBlock {
  public:
   ShadowBlock(int block, const md_block& memory);
@@ -57,6 +58,8 @@ class ShadowBlock {
   void note_run(const std::vector<ByteRange>& touched);
   /// The step declares that it reads these bytes: they are not complemented.
   void declare_read(ByteRange range);
+  /// The step declares that it writes these bytes, and not as scratch.
+  void declare_output(ByteRange range);
   /// Can a repetition perturb this block?
   bool has_undeclared() const { return undeclared_ > 0; }
 
@@ -87,10 +90,11 @@ class ShadowBlock {
   LazyBytes before_;  ///< the state before the step
   LazyBytes after_;   ///< the state after its first run; where touched_ or changed
   LazyBytes start_;   ///< provider-owned: what the current repetition started from; where touched_
-  LazyBytes flags_;   ///< of each byte: changed, undeclared, by host code
+  LazyBytes flags_;   ///< of each byte: changed, undeclared, output, by host code
   std::vector<ByteRange> touched_;
   std::vector<ByteRange> outside_;  ///< parts that only a repetition changed
-  std::byte keep_{0};               ///< 0xFF: the current repetition started from the complement
+  std::vector<ByteRange> outputs_;
+  std::byte keep_{0};  ///< 0xFF: the current repetition started from the complement
   std::int64_t undeclared_ = 0;
   bool any_changed_ = false;
 };

@@ -17,7 +17,7 @@ function budgetWords(stage) {
   if (stage.not_comparable) return "not compared";
   if (stage.not_finite) return `${stage.not_finite} not finite`;
   if (stage.routing_wrong) return "wrong expert";
-  if (stage.budget_used === 0) return "exact";
+  if (stage.budget_used === 0) return "0";  // the nearest value of the format, for every element
   return short(stage.budget_used);
 }
 

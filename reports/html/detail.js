@@ -5,6 +5,12 @@ const CONFIDENCE = {
   unknown: "not tested by experiment",
 };
 
+// A witness schedule cures nothing: it makes the error show. (A number that is not finite is null.)
+function whatItDid(e) {
+  if (e.cured) return "cured";
+  return e.worst_after === null || e.worst_after > 1.5 * (e.worst_before ?? Infinity) ? "shows it" : "not cured";
+}
+
 function section(title, ...content) {
   const present = content.flat().filter(Boolean);
   return present.length ? h("section.part", null, h("h3", null, title), present) : null;
@@ -17,7 +23,7 @@ function causeLine(record) {
     b.value && [", value ", h("code", null, b.value)], b.buffer && b.buffer !== b.value && [" in ", h("code", null, b.buffer)],
     b.writer && [", written by ", h("code", null, b.writer)]];
   return h("p.cause", null, h("span.pill.cause-name", { title: report.causes[record.cause] }, record.cause), " ", where,
-    h("br"), h("span.muted", null, `${sentence(report.causes[record.cause] || record.cause)} ${sentence(CONFIDENCE[record.confidence] + (record.certain ? "; beyond the hard bound, so certain" : ""))}`));
+    h("br"), h("span.muted", null, `${sentence(report.causes[record.cause] || record.cause)} ${sentence(CONFIDENCE[record.confidence] + (record.certain ? "; certain: no rounding explains it" : ""))}`));
 }
 
 function evidenceTable(evidence) {
@@ -26,7 +32,7 @@ function evidenceTable(evidence) {
     h("thead", null, h("tr", null, ["changed one thing", "result", "worst error before", "after"].map((t, i) =>
       h(i > 1 ? "th.number" : "th", { scope: "col" }, t)))),
     h("tbody", null, evidence.map((e) => h("tr", null, h("td", null, e.intervention),
-      h("td", null, h(`span.pill.${e.cured ? "pass" : "skipped"}`, null, e.cured ? "cured" : "not cured")),
+      h("td", null, h(`span.pill.${e.cured ? "pass" : "skipped"}`, null, whatItDid(e))),
       h("td.number", null, short(e.worst_before)), h("td.number", null, short(e.worst_after))))));
 }
 

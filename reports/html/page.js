@@ -47,7 +47,8 @@ function drawEnvironment() {
 }
 
 function openFromAddress() {
-  if (location.hash.startsWith("#case=")) openDetail(decodeURIComponent(location.hash.slice(6)));
+  const id = decodeURIComponent(location.hash.slice(1));  // "#case=ID", or just "#ID" as people type it
+  if (id) openDetail(id.startsWith("case=") ? id.slice(5) : id);
 }
 
 function onKey(event) {

@@ -5,6 +5,7 @@
 
 #include "harness/core/check.h"
 #include "tests/unit/run/host_layer.h"
+#include "tests/unit/run/toy.h"
 
 namespace moediff {
 namespace {
@@ -119,6 +120,30 @@ TEST(HostObserve, AStaticScratchIsAProvidersMemory) {
   EXPECT_TRUE(std::any_of(accesses.touches.begin(), accesses.touches.end(), [&](const Touch& touch) {
     return touch.what == Touch::What::changed && run.blocks[touch.block].label == "static data of builtin";
   }));
+}
+
+TEST(HostObserve, ThePoolsOwnWritesAreNobodysChanges) {
+  const Program program = toy::reused_memory();
+  RunRequest wanted = toy::request(program);
+  wanted.provider.name = "builtin";
+  wanted.observe = true;
+  const auto run = make_executor(options())->run(wanted);
+  ASSERT_EQ(run.status, RunStatus::ok) << run.detail;
+  ASSERT_EQ(run.placement[5].block, run.placement[6].block);
+  for (const StepAccesses& accesses : run.accesses) {
+    const auto changed = marks(accesses, Touch::What::changed, run.placement[5].block, 96);
+    EXPECT_EQ(std::count(changed.begin(), changed.end(), 1), 0) << accesses.step;
+  }
+}
+
+TEST(HostObserve, MemoryThatAProviderFreedIsLeftAlone) {
+  const Program program = toy::program();
+  RunRequest wanted = toy::request(program);
+  wanted.provider.name = std::string(RUN_TEST_MODULES) + "/libmoediff_freeing_host.so";
+  wanted.observe = true;
+  const auto run = make_executor(options())->run(wanted);
+  EXPECT_EQ(run.status, RunStatus::ok) << run.detail;
+  EXPECT_TRUE(std::any_of(run.blocks.begin(), run.blocks.end(), [](const MemoryBlock& b) { return b.bytes == 4096; }));
 }
 
 TEST(HostObserve, AnOpThatDoesNotRepeatBlamesNoBlock) {

@@ -79,6 +79,15 @@ TEST(Observe, AnUndeclaredReadIsFoundAndItsBlockNamed) {
   EXPECT_TRUE(run.accesses[toy::kScaleAdd].repeated_bitwise);
 }
 
+TEST(Observe, WhatAWorkspaceHeldMayChangeTheWorkspaceButNotTheResult) {
+  const Program program = toy::with_workspace();
+  const auto clean = observe(program);
+  EXPECT_TRUE(clean.accesses[0].repeated_bitwise);
+  const auto stale = observe(program, "stale_workspace");
+  EXPECT_FALSE(stale.accesses[0].repeated_bitwise);
+  EXPECT_EQ(stale.accesses[0].depends_on, std::vector<int>{stale.placement[5].block});
+}
+
 TEST(Observe, AnOpThatDoesNotRepeatBlamesNoBlock) {
   const Program program = toy::program();
   const auto run = observe(program, "nondeterministic");

@@ -69,6 +69,22 @@ TEST(Shadow, AnOutputMadeFromOldContentDiffers) {
   EXPECT_FALSE(watched.shadow.differs({0, 5}));
 }
 
+TEST(Shadow, AnOutputThatCopiesUndeclaredPoisonOverPoisonDiffers) {
+  Watched watched;
+  watched.write(1, 0xFF);
+  watched.write(5, 0xFF);
+  watched.shadow.refresh();
+  const auto step = [&] { watched.memory[5] = watched.memory[1]; };
+  step();
+  watched.shadow.note_run({{0, 8}});
+  watched.shadow.declare_output({5, 6});
+  watched.shadow.rewind(true);
+  step();
+  watched.shadow.note_repetition();
+  EXPECT_EQ(watched.shadow.changed(), (Ranges{{5, 6}}));
+  EXPECT_TRUE(watched.shadow.differs({5, 6}));
+}
+
 TEST(Shadow, AByteThatNeitherRunWroteDoesNotDiffer) {
   Watched watched;
   watched.shadow.note_run({{0, 8}});

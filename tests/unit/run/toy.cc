@@ -92,6 +92,40 @@ Program two_streams() {
   return made;
 }
 
+Program with_workspace() {
+  Program made = program();
+  made.buffers.push_back({"workspace", BufferKind::workspace, 8, false});
+  made.values.erase(made.values.begin() + 3);  // moe_out
+  Step step = call(made, OpKind::shared_gemm1, {0, 1, 3}, 1.0);
+  step.operands.push_back({5, {0, 1, 8, 0}, DType::f32, {2}, {}});
+  made.steps = {step};
+  made.outputs = {3};
+  return made;
+}
+
+Program reused_memory() {
+  Program made = program();
+  const std::int64_t bytes = kTokens * kStride;
+  made.buffers.push_back({"clone", BufferKind::activation, bytes, true});
+  made.buffers.push_back({"clone again", BufferKind::activation, bytes, true});
+  made.values.push_back(value("clone", 5, {bytes - kTokens * kRow, 1, kTokens * kRow, 0}, ""));
+  made.values.push_back(value("clone again", 6, strided(), ""));
+  const Step scale_add = made.steps[kScaleAdd];
+  made.steps = {scale_add};
+  for (const int clone : {5, 6}) {
+    Step alloc = plain(StepKind::alloc, "alloc", 0), free = plain(StepKind::free, "free", 0);
+    alloc.buffer = free.buffer = clone;
+    Step copy = plain(StepKind::copy, "copy", 0);
+    copy.operands = {operand(made, 3), operand(made, clone)};
+    if (clone == 5) copy.operands[0] = operand(made, 0);
+    made.steps.push_back(alloc);
+    made.steps.push_back(copy);
+    made.steps.push_back(call(made, OpKind::residual_add, {3, clone, 4}, 1.0));
+    made.steps.push_back(free);
+  }
+  return made;
+}
+
 std::shared_ptr<const Inputs> inputs() {
   auto made = std::make_shared<Inputs>();
   for (const std::string name : {"hidden", "routed", "shared"}) {

@@ -19,6 +19,11 @@ Program program();
 /// The same with a copy of hidden_states to the pool on a second stream, joined by an event; residual_add reads the
 /// copy, which is freed after it.
 Program two_streams();
+/// One shared_gemm1 from hidden_states to layer_out with a workspace of two floats, its last buffer.
+Program with_workspace();
+/// program(), and once more the residual from another clone: two pooled buffers, one after the other in the same
+/// memory, of which the second is written with gaps.
+Program reused_memory();
 std::shared_ptr<const Inputs> inputs();
 /// layer_out as computed here, packed.
 std::vector<std::byte> expected_layer_out();

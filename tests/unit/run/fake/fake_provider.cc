@@ -1,7 +1,9 @@
-// A provider of scale_add and residual_add in f32 that misbehaves on request: its variants name how.
+// A provider of scale_add and residual_add in f32, and of a shared_gemm1 that copies its input to its output, which
+// misbehaves on request: its variants name how.
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -66,7 +68,27 @@ void work(const md_tensor& a, const md_tensor& b, const md_tensor& out, float fa
   misbehave(a, out);
 }
 
+/// out = hidden, by way of the workspace.
+void copy_through(const md_tensor& hidden, const md_tensor& out, const md_tensor& workspace) {
+  auto* scratch = static_cast<float*>(workspace.data);
+  const float old = scratch[0];
+  scratch[0] = 1.0f;
+  scratch[1] = std::isnan(old) ? 2.0f : 3.0f;  // what a workspace holds between ops means nothing
+  for (std::int64_t i = 0; i < out.shape[0]; ++i)
+    std::memcpy(row(out, i), row(hidden, i), out.shape[1] * sizeof(float));
+  if (variant == "stale_workspace") row(out, 0)[0] = old;
+}
+
+int call_shared_gemm1(const md_call& call) {
+  const md_tensor hidden = call.tensors[MD_SHARED_GEMM1_HIDDEN], out = call.tensors[MD_SHARED_GEMM1_OUT];
+  const md_tensor workspace = call.tensors[MD_SHARED_GEMM1_WORKSPACE];
+  auto* stream = static_cast<FakeStream*>(call.stream);
+  stream->enqueue(stream, "copy_kernel", [=] { copy_through(hidden, out, workspace); });
+  return 0;
+}
+
 int call(const md_call* call) {
+  if (call->op == MD_OP_SHARED_GEMM1) return call_shared_gemm1(*call);
   const bool scale = call->op == MD_OP_SCALE_ADD;
   if (!scale && call->op != MD_OP_RESIDUAL_ADD) return 2;
   if (variant == "refuse" && !scale) return 7;
