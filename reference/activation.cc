@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "reference/api.h"
+#include "reference/parallel.h"
 #include "reference/require.h"
 
 namespace moediff::reference {
@@ -29,7 +30,7 @@ Activation silu_and_mul(std::span<const double> gate_up, std::int64_t rows, std:
   Activation out;
   for (std::vector<double>* array : {&out.silu, &out.dsilu, &out.up, &out.value})
     array->resize(static_cast<std::size_t>(rows * inter));
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (worth_threads(rows * inter * 32))
   for (std::int64_t r = 0; r < rows; ++r) {
     const double* const gate = gate_up.data() + r * 2 * inter;
     for (std::int64_t i = 0; i < inter; ++i) {

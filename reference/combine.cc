@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "reference/api.h"
+#include "reference/parallel.h"
 #include "reference/require.h"
 
 namespace moediff::reference {
@@ -23,7 +24,7 @@ Terms combine(std::span<const double> x, std::span<const std::int32_t> rows, std
   for (std::vector<double>* array : {&out.value, &out.sum_abs, &out.sum_sq_partial})
     array->resize(static_cast<std::size_t>(tokens * hidden));
   out.steps = width;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (worth_threads(tokens * width * hidden))
   for (std::int64_t t = 0; t < tokens; ++t) {
     Row value(out.value.data() + t * hidden, hidden);
     Row sum_abs(out.sum_abs.data() + t * hidden, hidden);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "reference/api.h"
+#include "reference/parallel.h"
 #include "reference/require.h"
 
 namespace moediff::reference {
@@ -125,7 +126,7 @@ Terms grouped_linear(std::span<const double> x, std::span<const std::int32_t> so
   for (std::vector<double>* array : {&out.value, &out.sum_abs, &out.sum_sq_partial})
     array->resize(static_cast<std::size_t>(rows * n));
   out.steps = chain_length(k, accumulation.splits);
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (worth_threads(rows * n * k))
   for (std::size_t i = 0; i < units.size(); ++i) compute(units[i], row_of, accumulation.splits, out);
   return out;
 }

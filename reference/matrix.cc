@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "reference/api.h"
+#include "reference/parallel.h"
 #include "reference/require.h"
 
 namespace moediff::reference {
@@ -18,7 +19,7 @@ Matrix::Matrix(std::span<const double> weight, std::int64_t n, std::int64_t k) :
   transposed_.resize(weight.size());
   const Eigen::Map<const RowMajor> from(weight.data(), n, k);
   Eigen::Map<RowMajor> to(transposed_.data(), k, n);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (worth_threads(n * k * 8))
   for (std::int64_t row = 0; row < k; row += kBlock) {
     const std::int64_t rows = std::min(kBlock, k - row);
     for (std::int64_t column = 0; column < n; column += kBlock) {

@@ -151,11 +151,12 @@ void Observer::plain_step(int number) {
   if (ShadowBlock* shadow = shadow_at(session_.state().base[step.buffer]); shadow != nullptr) shadow->refresh();
 }
 
-/// The host backend begins to watch an idle device only, so what the provider's host code does while it issues the step
-/// is watched too.
+/// The step is issued before the watch begins, so that only the device is watched: a provider's host code may keep books
+/// in its own statics. (A provider that synchronises inside its call has nothing left to watch, and the step counts as
+/// not observed.)
 std::vector<Touch> Observer::watched_execution(int number) {
-  require(session_.backend(), session_.host()->observe_begin(), "beginning an observation", number);
   session_.issue_step(number);
+  require(session_.backend(), session_.host()->observe_begin(), "beginning an observation", number);
   session_.page().phase = WorkerPhase::executing;
   session_.synchronize(number);
   const md_touch* touches = nullptr;

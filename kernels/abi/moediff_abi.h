@@ -193,7 +193,7 @@ typedef struct md_host_control {
   /* Watches a loaded library's writable static data as one provider-owned block. `symbol`: any address inside it. */
   int (*watch_library)(const void* symbol, const char* label);
   /* Observation. Between begin and end every first read or write of a page of a value, workspace or provider-owned
-   * block is noted. The device must be idle at both. */
+   * block is noted. Work may be issued before begin, but none may run; the device must be idle at end. */
   int (*observe_begin)(void);
   int32_t (*observe_end)(const md_touch** touches);
   /* Red zones: text of damaged zones since the last call ("4 bytes past gemm1_out"), "" when intact. */

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <ostream>
 
 #include "tests/cli/program.h"
 
@@ -13,6 +14,8 @@ using Json = nlohmann::json;
 struct Row {
   const char *file, *case_glob, *cure, *no_cure;
 };
+void PrintTo(const Row& row, std::ostream* out) { *out << row.file << " " << row.case_glob; }
+
 const Row kRows[] = {
     {"alias1", "*submission-alias1-c0", "restore hidden_states before shared_gemm1", "synchronise"},
     {"alias1", "*submission-alias1-c4", "restore staging_hidden before shared_gemm1", "synchronise"},
