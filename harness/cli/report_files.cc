@@ -92,7 +92,7 @@ void write_reports(const Command& command, const Report& report) {
   write_file(command.out + "/report.json", render_json(report));
   write_file(command.out + "/report.xml", render_junit(report));
   write_file(command.out + "/report.html", render_html(report));
-  print("report: " + command.out + "/report.html\n");
+  print("report: " + std::filesystem::absolute(command.out + "/report.html").lexically_normal().string() + "\n");
 }
 
 int exit_status(const Report& report) {

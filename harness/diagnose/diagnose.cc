@@ -126,6 +126,9 @@ void conclude(Verdict& verdict, const Reading& before) {
   } else if (*verdict.cause == Cause::undeclared_write && !before.wrong) {
     // Seen, not inferred: the bytes were watched while the op ran, twice, on complementary contents.
     verdict.confidence = Confidence::proved;
+  } else if (verdict.hazard < 0) {
+    // No hazard, and no intervention on order or memory helps: what is left is the op itself, judged on what it read.
+    verdict.confidence = Confidence::fits;
   }
 }
 
