@@ -42,7 +42,8 @@ class GroupRun {
     record.input_hash = input_hash_;
     const RunRequest request = make_request(planned);
     Run run = executor_.run(request);
-    const Run* observed = run.status == RunStatus::ok ? observe(planned, request) : nullptr;
+    const Run* observation = run.status == RunStatus::ok ? &observe(planned, request) : nullptr;
+    const Run* observed = observation != nullptr && observation->status == RunStatus::ok && observation->observed ? observation : nullptr;
     const OrderResult order = run.status == RunStatus::ok ? analyse_order(planned.program, run, observed) : OrderResult{};
     std::optional<Diff> diff;
     if (run.status == RunStatus::ok) diff = compare(planned.program, run, *expected_);
@@ -52,6 +53,7 @@ class GroupRun {
     }
     Verdict verdict = judge(planned.program, run, order, diff ? &*diff : nullptr);
     diagnose(verdict, run, order, diff ? &*diff : nullptr, {&executor_, expected_.get(), request});
+    if (observation != nullptr && observation->status != RunStatus::ok) doubt(verdict, *observation);
     complete_record(record, planned, run, order, diff ? &*diff : nullptr, std::move(verdict));
     if (diff) remember(planned, record.verdict.status, *diff);
     record.seconds = seconds_since(start);
@@ -71,7 +73,14 @@ class GroupRun {
     return request;
   }
 
-  const Run* observe(const PlannedCase& planned, const RunRequest& request) {
+  // What was not watched was not checked: a pass without its observation is none.
+  static void doubt(Verdict& verdict, const Run& observation) {
+    if (verdict.status != Status::pass) return;
+    verdict.status = Status::error;
+    verdict.explanation = "The numbers are right, but the pass that watches every access did not end: " + observation.detail + ".";
+  }
+
+  const Run& observe(const PlannedCase& planned, const RunRequest& request) {
     const auto [entry, is_new] = observed_.try_emplace(planned.program_hash);
     if (is_new) {
       RunRequest observation = request;
@@ -79,7 +88,7 @@ class GroupRun {
       observation.observe = true;
       entry->second = executor_.run(observation);
     }
-    return entry->second.status == RunStatus::ok && entry->second.observed ? &entry->second : nullptr;
+    return entry->second;
   }
 
   void remember(const PlannedCase& planned, Status status, Diff& diff) {

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "harness/core/text.h"
 #include "harness/diagnose/experiments.h"
+#include "harness/diagnose/replacement.h"
 
 namespace moediff {
 namespace {
@@ -27,7 +29,7 @@ Reading measure(const Laboratory& lab, const Program& program, const Schedule& s
   request.schedule = schedule;
   request.observe = false;
   const Run run = lab.executor->run(request);
-  if (run.status != RunStatus::ok) return {true, 1.0};
+  if (run.status != RunStatus::ok) return {true, std::numeric_limits<double>::infinity()};
   return read_off(compare(program, run, *lab.expected));
 }
 
@@ -82,6 +84,11 @@ Witness find_witness(const Run& run, const Hazard& hazard, const Laboratory& lab
   return witness;
 }
 
+// Seen, not inferred: the observation pass watched the op's memory and ran it again on complementary contents.
+bool is_seen(Cause cause) {
+  return cause == Cause::undeclared_write || cause == Cause::undeclared_read || cause == Cause::nondeterministic;
+}
+
 std::vector<Hazard> of_deciding_kind(const OrderResult& order, int deciding) {
   const Hazard& first = order.hazards[static_cast<std::size_t>(deciding)];
   std::vector<Hazard> hazards{first};
@@ -116,15 +123,26 @@ void add_experiments(Verdict& verdict, std::span<const Hazard> hazards, const La
   }
 }
 
+// Wrong numbers without a hazard: is it this op alone? Its calls are replaced by copies of what the reference expects.
+void add_replacement(Verdict& verdict, const Run& run, const Laboratory& lab, const Reading& before) {
+  const std::optional<Replacement> replacement = replace_by_expected(*lab.request.program, run, verdict.blame.step, *lab.expected);
+  if (!replacement) return;
+  Expected expected(replacement->inputs);
+  Laboratory other = lab;
+  other.expected = &expected;
+  other.request.inputs = replacement->inputs;
+  const Reading after = measure(other, replacement->program, lab.request.schedule);
+  verdict.evidence.push_back({replacement->name, before.wrong && !after.wrong, before.worst, after.worst});
+}
+
 // The first cure is the proof: experiments are ordered from the specific to the general.
-void conclude(Verdict& verdict, const Reading& before) {
+void conclude(Verdict& verdict) {
   const auto cure = std::find_if(verdict.evidence.begin(), verdict.evidence.end(), [](const Evidence& e) { return e.cured; });
   if (cure != verdict.evidence.end()) {
     verdict.confidence = Confidence::proved;
     verdict.explanation += " Proof: \"" + cure->intervention + "\" and nothing else changed, and the result is " + off_by(cure->worst_after) +
                            " instead of " + off_by(cure->worst_before) + ".";
-  } else if (*verdict.cause == Cause::undeclared_write && !before.wrong) {
-    // Seen, not inferred: the bytes were watched while the op ran, twice, on complementary contents.
+  } else if (is_seen(*verdict.cause)) {
     verdict.confidence = Confidence::proved;
   } else if (verdict.hazard < 0) {
     // No hazard, and no intervention on order or memory helps: what is left is the op itself, judged on what it read.
@@ -152,8 +170,9 @@ void diagnose(Verdict& verdict, const Run& run, const OrderResult& order, const 
       }
     }
   }
+  if (verdict.hazard < 0 && before.wrong) add_replacement(verdict, run, lab, before);
   add_experiments(verdict, hazards, lab, before, witness.order);
-  conclude(verdict, before);
+  conclude(verdict);
 }
 
 }  // namespace moediff

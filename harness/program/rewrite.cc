@@ -204,4 +204,25 @@ Program with_private_workspaces(const Program& program) {
   return changed;
 }
 
+std::optional<Program> with_outputs_given(const Program& program, int step, const std::map<int, std::string>& initial) {
+  Program changed = program;
+  const Step call = program.steps[static_cast<std::size_t>(step)];
+  std::vector<Step> copies;
+  for (const int index : write_operands(call)) {
+    const Operand& output = call.operands[static_cast<std::size_t>(index)];
+    const auto given = initial.find(index);
+    if (output.buffer < 0) continue;
+    if (given == initial.end() || output.values.size() != 1) return std::nullopt;
+    const Value like = program.values[static_cast<std::size_t>(output.values.front())];
+    const int source = add_private_value(changed, "expected " + like.name, like);
+    Value& value = changed.values[static_cast<std::size_t>(source)];
+    value.initial = given->second;
+    copies.push_back(copy_step("expected " + like.name + " for " + call.name, call.stream,
+                               operand_of(changed, source, value.buffer, value.region), output));
+  }
+  erase_step(changed, step);
+  changed.steps.insert(changed.steps.begin() + step, copies.begin(), copies.end());
+  return changed;
+}
+
 }  // namespace moediff

@@ -25,6 +25,8 @@ const Row kRows[] = {
     {"stream1", "*submission-stream1", "make combine wait for clone_hidden", "witness"},
     {"workspace1", "*submission-workspace1", "give every op a workspace of its own", "never reuse"},
     {"workspace1_undeclared", "*submission-workspace1_undeclared", "make shared_gemm1 wait for gemm1", "give every op a workspace of its own"},
+    {"numbers", "*submission-wrong_math", "put the expected result in the place of gemm2's", "synchronise"},
+    {"numbers", "*submission-wrong_expert", "put the expected result in the place of router's", "synchronise"},
     {"lifetime1", "*submission-shared_first-lifetime1", "never reuse freed memory", "witness"},
 };
 

@@ -64,5 +64,19 @@ TEST(Rewrite, PrivateWorkspacesAreDisjoint) {
   EXPECT_NE(buffer_of(q, find_step(q, "gemm1[0]"), "workspace"), buffer_of(q, find_step(q, "gemm1[1]"), "workspace"));
 }
 
+TEST(Rewrite, WithOutputsGivenReplacesACallByCopiesOfWhatIsGiven) {
+  const Program p = build_moe_layer(with_stream(layer_case(), StreamMode::fused));
+  const int router = find_step(p, "router");
+  const auto q = with_outputs_given(p, router, {{3, "a"}, {4, "b"}, {5, "c"}});
+  ASSERT_TRUE(q);
+  validate(*q);
+  EXPECT_TRUE(find_calls(*q, OpKind::router).empty());
+  EXPECT_EQ(q->steps.size(), p.steps.size() + 2);
+  const Step& copy = q->steps[static_cast<std::size_t>(find_step(*q, "expected topk_ids for router"))];
+  EXPECT_EQ(q->values[static_cast<std::size_t>(copy.operands[0].values[0])].initial, "b");
+  EXPECT_EQ(copy.operands[1].region, p.steps[static_cast<std::size_t>(router)].operands[4].region);
+  EXPECT_FALSE(with_outputs_given(p, router, {{3, "a"}})) << "an output is not given";
+}
+
 }  // namespace
 }  // namespace moediff
