@@ -54,8 +54,8 @@ std::string evidence_lines(const std::vector<Evidence>& evidence) {
   std::size_t width = 0;
   for (const Evidence& e : evidence) width = std::max(width, e.intervention.size());
   for (const Evidence& e : evidence) {
-    text += line(fmt::format("{:<9}  {:<{}}  worst error {} -> {}", what_it_did(e), e.intervention,
-                             width, short_number(e.worst_before), short_number(e.worst_after)));
+    text += line(fmt::format("{:<9}  {:<{}}  worst error {} -> {}", what_it_did(e), e.intervention, width,
+                             short_number(e.worst_before), short_number(e.worst_after)));
   }
   return text;
 }

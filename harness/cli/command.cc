@@ -21,11 +21,18 @@ void add_run_options(CLI::App& app, Command& command) {
   app.add_option("--out", command.out, "folder for report.html, report.json, report.xml; made when missing");
   app.add_option("--json", command.json, "file for the JSON report");
   app.add_option("--junit", command.junit, "file for the JUnit report");
-  app.add_option("--progress", command.progress, "on stderr: auto, plain or none")->check(CLI::IsMember({"auto", "plain", "none"}))->capture_default_str();
+  app.add_option("--progress", command.progress, "on stderr: auto, plain or none")
+      ->check(CLI::IsMember({"auto", "plain", "none"}))
+      ->capture_default_str();
   app.add_flag("--fail-fast", command.fail_fast, "stop at the first case that is not as expected");
-  app.add_option("--timeout", command.timeout, "seconds a run may take before it is a hang; replaces the scenarios' value")->check(CLI::PositiveNumber);
-  app.add_flag("--in-process", command.in_process, "run kernels in this process, for a debugger: no crash or hang protection");
-  app.add_option("--jobs", command.jobs, "groups of cases worked on at once (0: one a core)")->check(CLI::Range(0, 1024))->capture_default_str();
+  app.add_option("--timeout", command.timeout,
+                 "seconds a run may take before it is a hang; replaces the scenarios' value")
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--in-process", command.in_process,
+               "run kernels in this process, for a debugger: no crash or hang protection");
+  app.add_option("--jobs", command.jobs, "groups of cases worked on at once (0: one a core)")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
 }
 
 void add_options(Verb verb, CLI::App& app, Command& command) {
@@ -36,14 +43,16 @@ void add_options(Verb verb, CLI::App& app, Command& command) {
       break;
     case Verb::list:
       add_paths(app, command);
-      app.add_flag("--canonical", command.canonical, "each case as complete YAML, every default and effective_stream filled in");
+      app.add_flag("--canonical", command.canonical,
+                   "each case as complete YAML, every default and effective_stream filled in");
       break;
     case Verb::check:
       add_paths(app, command);
       break;
     case Verb::explain:
       app.add_option("TOPIC", command.topic, "a cause, a stage, a relation, or a case id")->required();
-      app.add_option("--report", command.report, "JSON report in which a case id is looked up")->default_str("out/report.json");
+      app.add_option("--report", command.report, "JSON report in which a case id is looked up")
+          ->default_str("out/report.json");
       break;
     case Verb::faults:
     case Verb::doctor:
@@ -72,8 +81,9 @@ Command parse_command_line(int argc, char** argv) {
   CLI::App app{"moediff: finds corruption in MoE inference pipelines, and proves the cause", "moediff"};
   app.set_version_flag("--version", kVersion);
   app.require_subcommand(1);
-  app.footer("Exit status: 0 all as expected, 1 something not, 2 usage or scenario error, 3 nothing was really checked,\n"
-             "125 what was asked cannot run on this machine. 'moediff VERB --help' shows a verb's options.");
+  app.footer(
+      "Exit status: 0 all as expected, 1 something not, 2 usage or scenario error, 3 nothing was really checked,\n"
+      "125 what was asked cannot run on this machine. 'moediff VERB --help' shows a verb's options.");
   for (const VerbRow& row : kVerbs) {
     CLI::App* sub = app.add_subcommand(std::string(row.name), std::string(row.summary));
     sub->footer("Example:\n  " + std::string(row.example));

@@ -17,8 +17,10 @@ struct VerbRow {
   std::string_view name, summary, example;
 };
 inline constexpr std::array<VerbRow, 6> kVerbs{{
-    {Verb::list, "list", "expand scenarios and print the cases, without running anything", "moediff list scenarios/streams --filter '*tokens6*' --canonical"},
-    {Verb::check, "check", "validate scenarios, and find on the Programs alone which readers meet a wrong version", "moediff check scenarios/streams"},
+    {Verb::list, "list", "expand scenarios and print the cases, without running anything",
+     "moediff list scenarios/streams --filter '*tokens6*' --canonical"},
+    {Verb::check, "check", "validate scenarios, and find on the Programs alone which readers meet a wrong version",
+     "moediff check scenarios/streams"},
     {Verb::run, "run", "run scenarios, judge every case, write reports", "moediff run scenarios/streams --out out"},
     {Verb::explain, "explain", "what a cause, a stage or a case of a report means", "moediff explain stale_read"},
     {Verb::faults, "faults", "the faults that can be planted, with their public reports", "moediff faults"},
@@ -27,8 +29,8 @@ inline constexpr std::array<VerbRow, 6> kVerbs{{
 
 struct Command {
   Verb verb = Verb::run;
-  std::vector<std::string> paths;       ///< list, check, run
-  std::string topic;                    ///< explain
+  std::vector<std::string> paths;  ///< list, check, run
+  std::string topic;               ///< explain
   std::string filter;
   bool canonical = false;
   std::optional<std::uint64_t> seed;
@@ -38,10 +40,10 @@ struct Command {
   bool fail_fast = false;
   bool in_process = false;
   std::optional<double> timeout;
-  int jobs = 0;                         ///< 0: one a core
-  std::string report;                   ///< explain: the JSON a case is looked up in
-  std::string program = "moediff";      ///< as the user called it
-  std::vector<std::string> words;       ///< as typed, for the record
+  int jobs = 0;                     ///< 0: one a core
+  std::string report;               ///< explain: the JSON a case is looked up in
+  std::string program = "moediff";  ///< as the user called it
+  std::vector<std::string> words;   ///< as typed, for the record
 };
 
 /// Parses; prints help or a usage error and ends the process (0 or 2) where CLI11 asks for it.

@@ -18,8 +18,8 @@ void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), s
 
 std::string backend_line(const BackendInfo& info) {
   if (!info.problem.empty()) return fmt::format("backend {}: not usable: {}\n", info.name, info.problem);
-  return fmt::format("backend {}: {}, {} device{}{}\n", info.name, info.runtime, info.devices, info.devices == 1 ? "" : "s",
-                     info.device.empty() ? "" : ": " + info.device);
+  return fmt::format("backend {}: {}, {} device{}{}\n", info.name, info.runtime, info.devices,
+                     info.devices == 1 ? "" : "s", info.device.empty() ? "" : ": " + info.device);
 }
 
 std::string limit(int resource) {
@@ -44,10 +44,14 @@ int doctor(const Command&) {
     print(backend_line(info));
     usable = usable || info.problem.empty();
   }
-  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 30);
-  print(fmt::format("machine: {} cores, {:.1f} GiB memory, pages of {} bytes, at most {} open files and {} memory mappings\n",
-                    std::thread::hardware_concurrency(), memory, sysconf(_SC_PAGESIZE), limit(RLIMIT_NOFILE), mapping_limit()));
-  print(fmt::format("processor: {}\n", __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? "has what x86-64-v3 needs" : "lacks AVX2 or FMA: moediff will not run"));
+  const double memory =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 30);
+  print(fmt::format(
+      "machine: {} cores, {:.1f} GiB memory, pages of {} bytes, at most {} open files and {} memory mappings\n",
+      std::thread::hardware_concurrency(), memory, sysconf(_SC_PAGESIZE), limit(RLIMIT_NOFILE), mapping_limit()));
+  print(fmt::format("processor: {}\n", __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
+                                           ? "has what x86-64-v3 needs"
+                                           : "lacks AVX2 or FMA: moediff will not run"));
   return usable ? 0 : 125;
 }
 

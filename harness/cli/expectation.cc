@@ -12,7 +12,8 @@ namespace moediff {
 std::string unexpected_because(const Expectation& expected, const Verdict& verdict) {
   std::vector<std::string> differences;
   if (verdict.status != expected.status) {
-    differences.push_back(fmt::format("status is {}, expected {}", to_string(verdict.status), to_string(expected.status)));
+    differences.push_back(
+        fmt::format("status is {}, expected {}", to_string(verdict.status), to_string(expected.status)));
   }
   if (expected.cause && verdict.cause != expected.cause) {
     const std::string_view cause = verdict.cause ? to_string(*verdict.cause) : "none";

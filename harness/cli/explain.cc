@@ -41,8 +41,8 @@ std::string from_tables(const std::string& topic) {
     if (row.name == topic) return fmt::format("{} (a relation, {}): {}.\n", row.name, row.rule, row.meaning);
   }
   if (const FaultRow* row = find_fault(topic)) {
-    return fmt::format("{} (a fault, {}, planted {}): {}.\nNeeds: {}.\nReport: {}.\n", row->name, row->id, row->planted, row->summary,
-                       row->needs, row->report);
+    return fmt::format("{} (a fault, {}, planted {}): {}.\nNeeds: {}.\nReport: {}.\n", row->name, row->id, row->planted,
+                       row->summary, row->needs, row->report);
   }
   return "";
 }
@@ -58,30 +58,39 @@ std::vector<std::string> topics() {
 
 std::string text_or_dash(const nlohmann::json& object, const char* key) {
   const auto found = object.find(key);
-  return found == object.end() || !found->is_string() || found->get<std::string>().empty() ? "-" : found->get<std::string>();
+  return found == object.end() || !found->is_string() || found->get<std::string>().empty() ? "-"
+                                                                                           : found->get<std::string>();
 }
 
 std::string tell_case(const nlohmann::json& record) {
-  std::string text = fmt::format("{}\n  status {} ({}), cause {}, confidence {}\n", text_or_dash(record, "case"), text_or_dash(record, "status"),
-                                 record.value("as_expected", false) ? "as expected" : "NOT as expected", text_or_dash(record, "cause"),
-                                 text_or_dash(record, "confidence"));
+  std::string text = fmt::format("{}\n  status {} ({}), cause {}, confidence {}\n", text_or_dash(record, "case"),
+                                 text_or_dash(record, "status"),
+                                 record.value("as_expected", false) ? "as expected" : "NOT as expected",
+                                 text_or_dash(record, "cause"), text_or_dash(record, "confidence"));
   text += "  " + text_or_dash(record, "explanation") + "\n";
   if (const std::string cause = text_or_dash(record, "cause"); cause != "-") text += "  " + from_tables(cause);
-  if (const std::string reason = text_or_dash(record, "skip_reason"); reason != "-") text += "  skipped: " + reason + "\n";
+  if (const std::string reason = text_or_dash(record, "skip_reason"); reason != "-")
+    text += "  skipped: " + reason + "\n";
   for (const auto& evidence : record.value("evidence", nlohmann::json::array())) {
-    text += fmt::format("  {}: {} -> {} of max|expected|: {}\n", text_or_dash(evidence, "intervention"),
-                        short_number(evidence.value("worst_before", 0.0)), short_number(evidence.value("worst_after", 0.0)),
-                        evidence.value("cured", false) ? "cured" : "not cured");
+    text +=
+        fmt::format("  {}: {} -> {} of max|expected|: {}\n", text_or_dash(evidence, "intervention"),
+                    short_number(evidence.value("worst_before", 0.0)), short_number(evidence.value("worst_after", 0.0)),
+                    evidence.value("cured", false) ? "cured" : "not cured");
   }
   return text + "  again: " + text_or_dash(record, "repro") + "\n";
 }
 
 nlohmann::json load_report(const std::string& path) {
   std::ifstream file(path);
-  if (!file) throw UserError(Error{{path, 0, 0}, "", "the report cannot be opened", "run `moediff run … --out out` first, or name one with --report"});
+  if (!file)
+    throw UserError(Error{{path, 0, 0},
+                          "",
+                          "the report cannot be opened",
+                          "run `moediff run … --out out` first, or name one with --report"});
   nlohmann::json report = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
   if (report.is_discarded() || !report.is_object() || !report.contains("records")) {
-    throw UserError(Error{{path, 0, 0}, "", "this is not a moediff JSON report", "name a file that `moediff run --json` wrote"});
+    throw UserError(
+        Error{{path, 0, 0}, "", "this is not a moediff JSON report", "name a file that `moediff run --json` wrote"});
   }
   return report;
 }
@@ -101,8 +110,11 @@ int explain(const Command& command) {
   }
   if (command.topic.find('/') == std::string::npos) {
     const std::string near = nearest(command.topic, topics());
-    throw UserError(Error{{"explain", 0, 0}, command.topic, "the topic is no cause, stage, relation, fault or case id",
-                          near.empty() ? "`moediff explain stale_read` is an example" : "did you mean '" + near + "'?"});
+    throw UserError(
+        Error{{"explain", 0, 0},
+              command.topic,
+              "the topic is no cause, stage, relation, fault or case id",
+              near.empty() ? "`moediff explain stale_read` is an example" : "did you mean '" + near + "'?"});
   }
   const nlohmann::json report = load_report(command.report);
   for (const nlohmann::json& record : report["records"]) {
@@ -110,7 +122,8 @@ int explain(const Command& command) {
     print(tell_case(record));
     return 0;
   }
-  throw UserError(Error{{command.report, 0, 0}, command.topic, "the report has no such case", "`moediff list PATH` prints the ids"});
+  throw UserError(Error{
+      {command.report, 0, 0}, command.topic, "the report has no such case", "`moediff list PATH` prints the ids"});
 }
 
 }  // namespace moediff

@@ -37,21 +37,27 @@ int check_plan(const Plan& plan) {
     if (result.hazards.empty()) continue;
     ++with_hazards;
     const Hazard& first = result.hazards.front();
-    const auto name = [&](int step) { return step < 0 ? std::string("nobody") : planned.program.steps[static_cast<std::size_t>(step)].name; };
-    const std::string value = first.value < 0 ? "memory" : planned.program.values[static_cast<std::size_t>(first.value)].name;
-    print(fmt::format("{}: {}: {} meets what {} wrote in place of {}{}\n", planned.spec.id, to_string(first.kind), name(first.reader),
-                      name(first.writer), value, first.edge_missing.empty() ? "" : "; " + first.edge_missing));
+    const auto name = [&](int step) {
+      return step < 0 ? std::string("nobody") : planned.program.steps[static_cast<std::size_t>(step)].name;
+    };
+    const std::string value =
+        first.value < 0 ? "memory" : planned.program.values[static_cast<std::size_t>(first.value)].name;
+    print(fmt::format("{}: {}: {} meets what {} wrote in place of {}{}\n", planned.spec.id, to_string(first.kind),
+                      name(first.reader), name(first.writer), value,
+                      first.edge_missing.empty() ? "" : "; " + first.edge_missing));
   }
   print(plan_line(plan));
-  print(fmt::format("check: scenarios are valid; {} of {} Programs have a reader that can meet a wrong version (found without running anything)\n",
-                    with_hazards, plan.runnable));
+  print(
+      fmt::format("check: scenarios are valid; {} of {} Programs have a reader that can meet a wrong version (found "
+                  "without running anything)\n",
+                  with_hazards, plan.runnable));
   return plan.runnable == 0 ? 3 : 0;
 }
 
 int list_faults() {
   for (const FaultRow& row : faults()) {
-    print(fmt::format("{:<22} {:<12} {:<11} {}\n{:<22} needs {}; report: {}\n", row.name, row.id, row.planted, row.summary, "",
-                      row.needs, row.report));
+    print(fmt::format("{:<22} {:<12} {:<11} {}\n{:<22} needs {}; report: {}\n", row.name, row.id, row.planted,
+                      row.summary, "", row.needs, row.report));
   }
   return 0;
 }

@@ -21,7 +21,7 @@ HazardRecord describe(const Program& program, const Hazard& hazard) {
   record.kind = to_string(hazard.kind);
   record.writer = step_name_of(program, hazard.writer);
   record.reader = step_name_of(program, hazard.reader);
-  record.value = hazard.value >= 0 ? value_name_of(program, hazard.value)
+  record.value = hazard.value >= 0    ? value_name_of(program, hazard.value)
                  : hazard.buffer >= 0 ? program.buffers[static_cast<std::size_t>(hazard.buffer)].name
                                       : hazard.memory;
   record.region = to_string(hazard.region);
@@ -109,8 +109,8 @@ CaseRecord begin_record(const PlannedCase& planned, const std::string& group, co
   return record;
 }
 
-void complete_record(CaseRecord& record, const PlannedCase& planned, const Run& run, const OrderResult& order, const Diff* diff,
-                     Verdict verdict) {
+void complete_record(CaseRecord& record, const PlannedCase& planned, const Run& run, const OrderResult& order,
+                     const Diff* diff, Verdict verdict) {
   const Program& program = planned.program;
   for (const Hazard& hazard : order.hazards) record.hazards.push_back(describe(program, hazard));
   const Hazard* deciding = verdict.hazard >= 0 ? &order.hazards[static_cast<std::size_t>(verdict.hazard)] : nullptr;

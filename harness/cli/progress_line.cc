@@ -17,8 +17,8 @@ void print(const std::string& text) {
 }  // namespace
 
 std::string plan_line(const Plan& plan) {
-  return fmt::format("plan: {} cases to run in {} groups; {} skipped with a reason, {} collapsed into an equal one\n", plan.runnable,
-                     plan.groups.size(), plan.skipped, plan.collapsed);
+  return fmt::format("plan: {} cases to run in {} groups; {} skipped with a reason, {} collapsed into an equal one\n",
+                     plan.runnable, plan.groups.size(), plan.skipped, plan.collapsed);
 }
 
 ProgressLine::ProgressLine(const Command& command, const Plan& plan)

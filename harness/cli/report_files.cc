@@ -46,7 +46,8 @@ Environment environment(const Command& command) {
 }
 
 [[noreturn]] void cannot_write(const std::string& path, const std::string& why) {
-  throw UserError(Error{{path, 0, 0}, "", "the report cannot be written: " + why, "name a place that is writable and has room"});
+  throw UserError(
+      Error{{path, 0, 0}, "", "the report cannot be written: " + why, "name a place that is writable and has room"});
 }
 
 // Written beside and renamed, so that a full disk or a kill leaves the old report, not half of a new one.

@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "harness/cli/doubt.h"
 #include "harness/cli/make_record.h"
 #include "harness/compare/compare.h"
 #include "harness/core/hash.h"
@@ -43,8 +44,10 @@ class GroupRun {
     const RunRequest request = make_request(planned);
     Run run = executor_.run(request);
     const Run* observation = run.status == RunStatus::ok ? &observe(planned, request) : nullptr;
-    const Run* observed = observation != nullptr && observation->status == RunStatus::ok && observation->observed ? observation : nullptr;
-    const OrderResult order = run.status == RunStatus::ok ? analyse_order(planned.program, run, observed) : OrderResult{};
+    const Run* observed =
+        observation != nullptr && observation->status == RunStatus::ok && observation->observed ? observation : nullptr;
+    const OrderResult order =
+        run.status == RunStatus::ok ? analyse_order(planned.program, run, observed) : OrderResult{};
     std::optional<Diff> diff;
     if (run.status == RunStatus::ok) diff = compare(planned.program, run, *expected_);
     if (observed != nullptr) {
@@ -53,7 +56,7 @@ class GroupRun {
     }
     Verdict verdict = judge(planned.program, run, order, diff ? &*diff : nullptr);
     diagnose(verdict, run, order, diff ? &*diff : nullptr, {&executor_, expected_.get(), request});
-    if (observation != nullptr && observation->status != RunStatus::ok) doubt(verdict, *observation);
+    if (observation != nullptr) doubt_unwatched(verdict, *observation);
     complete_record(record, planned, run, order, diff ? &*diff : nullptr, std::move(verdict));
     if (diff) remember(planned, record.verdict.status, *diff);
     record.seconds = seconds_since(start);
@@ -71,13 +74,6 @@ class GroupRun {
     request.schedule = planned.schedule;
     request.timeout_seconds = settings_.timeout.value_or(planned.spec.timeout_seconds);
     return request;
-  }
-
-  // What was not watched was not checked: a pass without its observation is none.
-  static void doubt(Verdict& verdict, const Run& observation) {
-    if (verdict.status != Status::pass) return;
-    verdict.status = Status::error;
-    verdict.explanation = "The numbers are right, but the pass that watches every access did not end: " + observation.detail + ".";
   }
 
   const Run& observe(const PlannedCase& planned, const RunRequest& request) {
@@ -119,8 +115,8 @@ class GroupRun {
 struct Shared {
   std::atomic<std::size_t> next_group{0};
   std::atomic<bool> stop{false};
-  std::mutex mutex;                                   ///< guards what follows
-  std::map<std::size_t, CaseRecord> cases;            ///< by index in Plan::cases
+  std::mutex mutex;                                              ///< guards what follows
+  std::map<std::size_t, CaseRecord> cases;                       ///< by index in Plan::cases
   std::map<std::size_t, std::vector<RelationRecord>> relations;  ///< by group
   std::exception_ptr failure;
 };
@@ -142,7 +138,8 @@ void run_group(const Plan& plan, std::size_t index, const RunSettings& settings,
   shared.relations.emplace(index, std::move(relations));
 }
 
-void work(const Plan& plan, const RunSettings& settings, Shared& shared, const std::function<void(const CaseRecord&)>& done) {
+void work(const Plan& plan, const RunSettings& settings, Shared& shared,
+          const std::function<void(const CaseRecord&)>& done) {
   try {
     const std::unique_ptr<Executor> executor = make_executor(settings.executor);
     for (std::size_t g; !shared.stop && (g = shared.next_group++) < plan.groups.size();) {

@@ -12,17 +12,17 @@ namespace moediff {
 
 struct RunSettings {
   ExecutorOptions executor;
-  std::string program = "moediff"; ///< as the user called it: for repro lines
-  int jobs = 1;                    ///< groups worked on at once, each with a worker of its own
+  std::string program = "moediff";  ///< as the user called it: for repro lines
+  int jobs = 1;                     ///< groups worked on at once, each with a worker of its own
   bool fail_fast = false;
-  std::optional<double> timeout;   ///< replaces the cases' own
+  std::optional<double> timeout;  ///< replaces the cases' own
 };
 
 /// Opens and checks every file that the plan's groups name, before anything runs. Throws UserError with all mistakes.
 void check_inputs(const Plan& plan);
 
 struct PlanResult {
-  std::vector<CaseRecord> cases;   ///< by Plan::cases; cases not reached under fail_fast are left out
+  std::vector<CaseRecord> cases;  ///< by Plan::cases; cases not reached under fail_fast are left out
   std::vector<RelationRecord> relations;
 };
 

@@ -11,8 +11,10 @@ Tensor tensor_of(const Operand& operand, std::span<const double> values) {
 
 // The router's choice and weights follow from its logits, rounded as they are stored.
 void add_routing(const Step& call, const StageInputs& inputs, std::map<int, Tensor>& outputs) {
-  const int logits_slot = slot_index(OpKind::router, "router_logits"), ids_slot = slot_index(OpKind::router, "topk_ids"),
-            weights_slot = slot_index(OpKind::router, "topk_weights"), bias_slot = slot_index(OpKind::router, "gate_bias");
+  const int logits_slot = slot_index(OpKind::router, "router_logits"),
+            ids_slot = slot_index(OpKind::router, "topk_ids"),
+            weights_slot = slot_index(OpKind::router, "topk_weights"),
+            bias_slot = slot_index(OpKind::router, "gate_bias");
   const std::vector<double> logits = to_doubles(outputs.at(logits_slot));
   const std::vector<double> bias = to_doubles(inputs[bias_slot].dtype, inputs[bias_slot].bytes());
   const Shape& shape = call.operands[logits_slot].shape;

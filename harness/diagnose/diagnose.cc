@@ -47,7 +47,8 @@ Schedule policy(SchedulePolicy kind, std::uint64_t seed = 0) {
 Reading try_hard(const Laboratory& lab, const Intervention& intervention, const std::vector<int>& witness) {
   std::vector<Schedule> schedules{lab.request.schedule};
   if (intervention.program.streams.size() > 1) {
-    schedules = {policy(SchedulePolicy::submission), policy(SchedulePolicy::reverse), policy(SchedulePolicy::random, 1)};
+    schedules = {policy(SchedulePolicy::submission), policy(SchedulePolicy::reverse),
+                 policy(SchedulePolicy::random, 1)};
     if (intervention.keeps_order && !witness.empty()) {
       schedules.push_back(policy(SchedulePolicy::given));
       schedules.back().order = witness;
@@ -109,7 +110,8 @@ std::string off_by(double worst) {
 
 void add_witness(Verdict& verdict, const Witness& witness, const Reading& own) {
   verdict.evidence.push_back({"witness schedule, the case's own program", false, own.worst, witness.reading.worst});
-  verdict.explanation += " In a witness schedule that the waits allow, the result is " + off_by(witness.reading.worst) + ".";
+  verdict.explanation +=
+      " In a witness schedule that the waits allow, the result is " + off_by(witness.reading.worst) + ".";
 }
 
 void add_experiments(Verdict& verdict, std::span<const Hazard> hazards, const Laboratory& lab, const Reading& before,
@@ -125,7 +127,8 @@ void add_experiments(Verdict& verdict, std::span<const Hazard> hazards, const La
 
 // Wrong numbers without a hazard: is it this op alone? Its calls are replaced by copies of what the reference expects.
 void add_replacement(Verdict& verdict, const Run& run, const Laboratory& lab, const Reading& before) {
-  const std::optional<Replacement> replacement = replace_by_expected(*lab.request.program, run, verdict.blame.step, *lab.expected);
+  const std::optional<Replacement> replacement =
+      replace_by_expected(*lab.request.program, run, verdict.blame.step, *lab.expected);
   if (!replacement) return;
   Expected expected(replacement->inputs);
   Laboratory other = lab;
@@ -137,11 +140,12 @@ void add_replacement(Verdict& verdict, const Run& run, const Laboratory& lab, co
 
 // The first cure is the proof: experiments are ordered from the specific to the general.
 void conclude(Verdict& verdict) {
-  const auto cure = std::find_if(verdict.evidence.begin(), verdict.evidence.end(), [](const Evidence& e) { return e.cured; });
+  const auto cure =
+      std::find_if(verdict.evidence.begin(), verdict.evidence.end(), [](const Evidence& e) { return e.cured; });
   if (cure != verdict.evidence.end()) {
     verdict.confidence = Confidence::proved;
-    verdict.explanation += " Proof: \"" + cure->intervention + "\" and nothing else changed, and the result is " + off_by(cure->worst_after) +
-                           " instead of " + off_by(cure->worst_before) + ".";
+    verdict.explanation += " Proof: \"" + cure->intervention + "\" and nothing else changed, and the result is " +
+                           off_by(cure->worst_after) + " instead of " + off_by(cure->worst_before) + ".";
   } else if (is_seen(*verdict.cause)) {
     verdict.confidence = Confidence::proved;
   } else if (verdict.hazard < 0) {
@@ -161,12 +165,14 @@ void diagnose(Verdict& verdict, const Run& run, const OrderResult& order, const 
   if (verdict.hazard >= 0) {
     hazards = of_deciding_kind(order, verdict.hazard);
     if (is_race(*verdict.cause)) {
-      for (std::size_t i = 0; i < hazards.size() && witness.order.empty(); ++i) witness = find_witness(run, hazards[i], lab);
+      for (std::size_t i = 0; i < hazards.size() && witness.order.empty(); ++i)
+        witness = find_witness(run, hazards[i], lab);
       if (!witness.order.empty()) {
         add_witness(verdict, witness, own);
         before = worse(own, witness.reading);
       } else if (witness.tried > 0 && !own.wrong) {
-        verdict.explanation += " None of " + std::to_string(witness.tried) + " witness schedules gave wrong numbers on this input.";
+        verdict.explanation +=
+            " None of " + std::to_string(witness.tried) + " witness schedules gave wrong numbers on this input.";
       }
     }
   }

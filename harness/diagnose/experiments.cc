@@ -64,8 +64,14 @@ std::optional<Intervention> never_reuse(const Program& program, std::span<const 
 
 constexpr std::array kRestore{Cause::stale_read, Cause::undeclared_write};
 constexpr std::array kEdge{Cause::unordered_access, Cause::shared_workspace, Cause::lifetime};
-constexpr std::array kSynchronise{Cause::stale_read, Cause::undeclared_write, Cause::unordered_access, Cause::shared_workspace,
-                                  Cause::lifetime,   Cause::wrong_math,       Cause::nan,              Cause::wrong_routing};
+constexpr std::array kSynchronise{Cause::stale_read,
+                                  Cause::undeclared_write,
+                                  Cause::unordered_access,
+                                  Cause::shared_workspace,
+                                  Cause::lifetime,
+                                  Cause::wrong_math,
+                                  Cause::nan,
+                                  Cause::wrong_routing};
 constexpr std::array kWorkspaces{Cause::shared_workspace, Cause::unordered_access};
 constexpr std::array kReuse{Cause::lifetime, Cause::shared_workspace};
 

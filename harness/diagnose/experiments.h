@@ -13,7 +13,7 @@ namespace moediff {
 
 /// A Program (or a memory policy) with one thing changed.
 struct Intervention {
-  std::string name;          ///< as printed: "restore hidden_states before shared_gemm1"
+  std::string name;  ///< as printed: "restore hidden_states before shared_gemm1"
   Program program;
   bool reuse_memory = true;
   bool keeps_order = false;  ///< same steps as before: a witness schedule applies to it unchanged
@@ -21,9 +21,10 @@ struct Intervention {
 
 struct ExperimentRow {
   std::string_view name;
-  std::string_view question;          ///< what a cure would show
-  std::span<const Cause> tried_for;   ///< causes it is tried for
-  /// The intervention on `program` for `hazards` (all of one kind, the deciding one first); none when it does not apply.
+  std::string_view question;         ///< what a cure would show
+  std::span<const Cause> tried_for;  ///< causes it is tried for
+  /// The intervention on `program` for `hazards` (all of one kind, the deciding one first); none when it does not
+  /// apply.
   std::optional<Intervention> (*apply)(const Program& program, std::span<const Hazard> hazards);
 };
 

@@ -7,7 +7,9 @@ namespace moediff {
 namespace {
 
 // Names no checkpoint uses: they only live in this experiment's inputs.
-std::string input_name(const Step& call, int operand) { return "expected:" + call.name + ":" + std::to_string(operand); }
+std::string input_name(const Step& call, int operand) {
+  return "expected:" + call.name + ":" + std::to_string(operand);
+}
 
 }  // namespace
 
@@ -25,7 +27,8 @@ std::optional<Replacement> replace_by_expected(const Program& program, const Run
       inputs[given[operand]] = std::move(tensor);
     }
     // Earlier replacements may have inserted copies, so the call is found again by its name.
-    std::optional<Program> changed = with_outputs_given(replacement.program, find_step(replacement.program, original.name), given);
+    std::optional<Program> changed =
+        with_outputs_given(replacement.program, find_step(replacement.program, original.name), given);
     if (!changed) return std::nullopt;
     replacement.program = std::move(*changed);
   }

@@ -45,7 +45,8 @@ struct OpRow {
 inline constexpr std::array<OpRow, kOpKinds> kOps{{
     {OpKind::router,
      "router",
-     "logits = x W_g^T; s = sigmoid(logits); top_k of s+bias in the topk_group best groups; weights s/sum(s) [* factor]",
+     "logits = x W_g^T; s = sigmoid(logits); top_k of s+bias in the topk_group best groups; weights s/sum(s) [* "
+     "factor]",
      {{{"hidden_states", SlotUse::read},
        {"gate_weight", SlotUse::read},
        {"gate_bias", SlotUse::read},

@@ -1,6 +1,7 @@
 // What is rounded where, as data (architecture §5: the bound formulae in compare/bounds read this table).
 // Source: semantics of vLLM's Triton fused_experts and csrc/activation_kernels.cu (two roundings in silu_and_mul), the
-// modular "contiguous" reduce (the router weight is multiplied after GEMM2 was rounded), DeepseekV2MoE.forward (scale, then add).
+// modular "contiguous" reduce (the router weight is multiplied after GEMM2 was rounded), DeepseekV2MoE.forward (scale,
+// then add).
 #pragma once
 
 #include <array>
@@ -15,14 +16,14 @@ struct RoundingRow {
   OpKind op;
   std::string_view output;
   enum class Form {
-    dot,         ///< fp32 accumulation of K products in order, rounded once to the output dtype
-    silu_mul,    ///< silu in fp32, rounded to the model dtype, times up, rounded to the model dtype
-    weighted,    ///< fp32 accumulation of W weighted terms in slot order, rounded once
-    scale_add,   ///< times the factor, rounded; plus the shared output, rounded
-    add,         ///< one addition, rounded
-    weights,     ///< sigmoid, sum, division, factor: all in fp32
-    selection,   ///< discrete: experts chosen from scores with an fp32 error
-    exact,       ///< integers
+    dot,        ///< fp32 accumulation of K products in order, rounded once to the output dtype
+    silu_mul,   ///< silu in fp32, rounded to the model dtype, times up, rounded to the model dtype
+    weighted,   ///< fp32 accumulation of W weighted terms in slot order, rounded once
+    scale_add,  ///< times the factor, rounded; plus the shared output, rounded
+    add,        ///< one addition, rounded
+    weights,    ///< sigmoid, sum, division, factor: all in fp32
+    selection,  ///< discrete: experts chosen from scores with an fp32 error
+    exact,      ///< integers
   } form;
   bool fp32_output;  ///< output stays fp32 whatever the model dtype
 };

@@ -46,7 +46,8 @@ struct CauseRow {
   std::string_view meaning;  ///< one sentence for `explain`
 };
 inline constexpr std::array<CauseRow, 26> kCauses{{
-    {Cause::stale_read, "stale_read", "an op read a buffer after another op had declared to overwrite the version it needed"},
+    {Cause::stale_read, "stale_read",
+     "an op read a buffer after another op had declared to overwrite the version it needed"},
     {Cause::undeclared_write, "undeclared_write", "an op changed memory that it does not declare to write"},
     {Cause::undeclared_read, "undeclared_read", "an op's result depends on memory that it does not declare to read"},
     {Cause::unordered_access, "unordered_access", "two ops touch the same bytes, one writes, and no wait orders them"},

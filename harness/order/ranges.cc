@@ -68,7 +68,8 @@ std::optional<Region> strided(const Ranges& ranges) {
   const std::int64_t bytes = ranges[0].end - ranges[0].begin;
   const std::int64_t stride = ranges.size() > 1 ? ranges[1].begin - ranges[0].begin : bytes;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
-    const bool regular = ranges[i].end - ranges[i].begin == bytes && ranges[i].begin == ranges[0].begin + static_cast<std::int64_t>(i) * stride;
+    const bool regular = ranges[i].end - ranges[i].begin == bytes &&
+                         ranges[i].begin == ranges[0].begin + static_cast<std::int64_t>(i) * stride;
     if (!regular) return std::nullopt;
   }
   return Region{ranges[0].begin, static_cast<std::int64_t>(ranges.size()), bytes, stride};

@@ -71,7 +71,9 @@ class LayerBuilder {
     topk_ids_ = add_topk("topk_ids", DType::i32, "shared_ids");
     topk_weights_ = add_topk("topk_weights", DType::f32, "shared_weights");
     const std::int64_t rows = batch_ * width_, x = size_of(spec_.dtype);
-    const auto activation = [&](const char* name, std::int64_t bytes) { return b_.add_buffer(name, BufferKind::activation, bytes); };
+    const auto activation = [&](const char* name, std::int64_t bytes) {
+      return b_.add_buffer(name, BufferKind::activation, bytes);
+    };
     offsets_buffer_ = activation("expert_offsets", (experts() + 1) * 4);
     slots_buffer_ = activation("sorted_slots", rows * 4);
     rows_buffer_ = activation("slot_rows", rows * 4);
@@ -140,7 +142,8 @@ class LayerBuilder {
   void run_chunk(std::int64_t begin) {
     const std::int64_t rows = std::min(batch_, spec_.tokens - begin);
     const int chunk = static_cast<int>(begin / batch_);
-    const int staging = add_chunk_value("staging_hidden", spec_.dtype, {rows, shape_.hidden}, staging_buffer_, chunk, begin);
+    const int staging =
+        add_chunk_value("staging_hidden", spec_.dtype, {rows, shape_.hidden}, staging_buffer_, chunk, begin);
     b_.copy("stage_hidden", kMain, b_.rows(hidden_, begin, begin + rows), b_.whole(staging), chunk);
     run_batch(staging, chunk, begin);
   }
@@ -159,10 +162,12 @@ class LayerBuilder {
       return;
     }
     const std::int64_t rows = b_.program.values[static_cast<std::size_t>(x)].shape[0];
-    const int out = add_chunk_value("moe_out", spec_.dtype, {rows, shape_.hidden}, moe_out_buffer_, chunk, begin, begin);
+    const int out =
+        add_chunk_value("moe_out", spec_.dtype, {rows, shape_.hidden}, moe_out_buffer_, chunk, begin, begin);
     OpParams params;
     params.factor = shape_.routed_scaling_factor;
-    b_.call(OpKind::scale_add, kMain, {b_.whole(routed), shared_ ? b_.whole(shared_out) : Operand{}, b_.whole(out)}, params, chunk);
+    b_.call(OpKind::scale_add, kMain, {b_.whole(routed), shared_ ? b_.whole(shared_out) : Operand{}, b_.whole(out)},
+            params, chunk);
     b_.program.outputs.push_back(out);
   }
 
@@ -187,9 +192,12 @@ class LayerBuilder {
     const int gemm1 = value("gemm1_out", t, {rows, 2 * shape_.inter}, gemm1_buffer_);
     const int act = value("act_out", t, {rows, shape_.inter}, act_buffer_);
     const int gemm2 = value("gemm2_out", t, {rows, shape_.hidden}, gemm2_buffer_);
-    const auto topk = [&](const std::vector<int>& values) { return b_.side_by_side(values, width_, begin, begin + tokens); };
+    const auto topk = [&](const std::vector<int>& values) {
+      return b_.side_by_side(values, width_, begin, begin + tokens);
+    };
 
-    b_.call(OpKind::dispatch, kMain, {topk(topk_ids_), b_.whole(offsets), b_.whole(slots), b_.whole(slot_rows)}, {}, chunk);
+    b_.call(OpKind::dispatch, kMain, {topk(topk_ids_), b_.whole(offsets), b_.whole(slots), b_.whole(slot_rows)}, {},
+            chunk);
     OpParams split;
     split.split_k = spec_.split_k;
     b_.call(OpKind::gemm1, kMain,
@@ -203,7 +211,8 @@ class LayerBuilder {
       routed_allocated_ = true;
     }
     const int routed = add_routed_out(x, tokens, chunk, begin);
-    b_.call(OpKind::combine, kMain, {b_.whole(gemm2), b_.whole(slot_rows), topk(topk_weights_), b_.whole(routed)}, {}, chunk);
+    b_.call(OpKind::combine, kMain, {b_.whole(gemm2), b_.whole(slot_rows), topk(topk_weights_), b_.whole(routed)}, {},
+            chunk);
     return routed;
   }
 
@@ -212,7 +221,8 @@ class LayerBuilder {
     const char* name = fused_ && !(spec_.in_place && chunk >= 0) ? "moe_out" : "routed_out";
     const Shape shape{tokens, shape_.hidden};
     if (spec_.in_place) {
-      return add_chunk_value(name, spec_.dtype, shape, b_.program.values[static_cast<std::size_t>(x)].buffer, chunk, begin);
+      return add_chunk_value(name, spec_.dtype, shape, b_.program.values[static_cast<std::size_t>(x)].buffer, chunk,
+                             begin);
     }
     if (fused_) return add_chunk_value(name, spec_.dtype, shape, moe_out_buffer_, chunk, begin, begin);
     return add_chunk_value(name, spec_.dtype, shape, routed_buffer_, chunk, begin);
@@ -283,7 +293,8 @@ class LayerBuilder {
   int hidden_ = -1, gate_weight_ = -1, gate_bias_ = -1, w13_ = -1, w2_ = -1, shared_w13_ = -1, shared_w2_ = -1;
   int router_logits_ = -1, clone_ = -1, shared_out_ = -1;
   std::vector<int> topk_ids_, topk_weights_;
-  int offsets_buffer_ = -1, slots_buffer_ = -1, rows_buffer_ = -1, gemm1_buffer_ = -1, act_buffer_ = -1, gemm2_buffer_ = -1;
+  int offsets_buffer_ = -1, slots_buffer_ = -1, rows_buffer_ = -1, gemm1_buffer_ = -1, act_buffer_ = -1,
+      gemm2_buffer_ = -1;
   int staging_buffer_ = -1, shared_gemm1_buffer_ = -1, shared_act_buffer_ = -1, shared_out_buffer_ = -1;
   int moe_out_buffer_ = -1, routed_buffer_ = -1, gemm1_workspace_ = -1, shared_workspace_ = -1;
   bool routed_allocated_ = false;

@@ -24,7 +24,8 @@ int ProgramBuilder::add_buffer(std::string name, BufferKind kind, std::int64_t b
   return static_cast<int>(program.buffers.size()) - 1;
 }
 
-int ProgramBuilder::add_value(std::string name, DType dtype, Shape shape, int buffer, Placing placing, std::string initial) {
+int ProgramBuilder::add_value(std::string name, DType dtype, Shape shape, int buffer, Placing placing,
+                              std::string initial) {
   CHECK(!shape.empty(), "values have at least one dimension");
   Value value;
   value.name = std::move(name);
@@ -39,7 +40,8 @@ int ProgramBuilder::add_value(std::string name, DType dtype, Shape shape, int bu
   return static_cast<int>(program.values.size()) - 1;
 }
 
-int ProgramBuilder::add_own(std::string name, DType dtype, Shape shape, BufferKind kind, std::string initial, bool pooled) {
+int ProgramBuilder::add_own(std::string name, DType dtype, Shape shape, BufferKind kind, std::string initial,
+                            bool pooled) {
   const int buffer = add_buffer(name, kind, count(shape) * size_of(dtype), pooled);
   return add_value(std::move(name), dtype, std::move(shape), buffer, {}, std::move(initial));
 }

@@ -8,8 +8,8 @@
 
 namespace moediff {
 
-/// Where a value lies in its buffer: rows from `row_begin` on, `row_stride` bytes apart (0: the value's own row length),
-/// from column byte `column_offset`.
+/// Where a value lies in its buffer: rows from `row_begin` on, `row_stride` bytes apart (0: the value's own row
+/// length), from column byte `column_offset`.
 struct Placing {
   std::int64_t row_begin = 0;
   std::int64_t row_stride = 0;
@@ -24,14 +24,16 @@ class ProgramBuilder {
   /// A value placed in a buffer (see Placing).
   int add_value(std::string name, DType dtype, Shape shape, int buffer, Placing placing = {}, std::string initial = "");
   /// A value in a buffer of its own, of the same name.
-  int add_own(std::string name, DType dtype, Shape shape, BufferKind kind, std::string initial = "", bool pooled = false);
+  int add_own(std::string name, DType dtype, Shape shape, BufferKind kind, std::string initial = "",
+              bool pooled = false);
 
   /// The whole of a value.
   Operand whole(int value) const;
   /// Rows [begin, end) of a value.
   Operand rows(int value, std::int64_t begin, std::int64_t end) const;
   /// Values that lie side by side in one buffer, seen as one tensor of `columns` columns (rows [begin, end)).
-  Operand side_by_side(const std::vector<int>& values, std::int64_t columns, std::int64_t begin, std::int64_t end) const;
+  Operand side_by_side(const std::vector<int>& values, std::int64_t columns, std::int64_t begin,
+                       std::int64_t end) const;
 
   /// Steps are named `name`, or `name[chunk]`.
   void call(OpKind op, int stream, std::vector<Operand> operands, OpParams params = {}, int chunk = -1);

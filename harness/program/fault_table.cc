@@ -38,7 +38,8 @@ Refusal combine_in_place(Program& program) {
 }
 
 Refusal alias1(Program& program, std::string_view) {
-  const std::vector<int> shared = find_calls(program, OpKind::shared_gemm1), routed = find_calls(program, OpKind::combine);
+  const std::vector<int> shared = find_calls(program, OpKind::shared_gemm1),
+                         routed = find_calls(program, OpKind::combine);
   if (shared.empty()) return "there is no shared expert that could read the overwritten buffer";
   if (program.streams.size() > 1) return "the shared experts read a clone on the auxiliary stream";
   if (shared.front() < routed.front()) return "the shared experts run first";
@@ -46,7 +47,8 @@ Refusal alias1(Program& program, std::string_view) {
 }
 
 Refusal alias2(Program& program, std::string_view) {
-  if (find_calls(program, OpKind::residual_add).empty()) return "nothing reads hidden_states after the layer (residual: false)";
+  if (find_calls(program, OpKind::residual_add).empty())
+    return "nothing reads hidden_states after the layer (residual: false)";
   return combine_in_place(program);
 }
 
@@ -81,7 +83,8 @@ Refusal redundant_wait(Program& program, std::string_view) {
 }
 
 Refusal workspace1(Program& program, std::string_view) {
-  const std::vector<int> mine = values_named(program, "shared_gemm1_workspace"), theirs = values_named(program, "gemm1_workspace");
+  const std::vector<int> mine = values_named(program, "shared_gemm1_workspace"),
+                         theirs = values_named(program, "gemm1_workspace");
   if (mine.empty() || theirs.empty()) return "there are no two split-K gemms (split_k: 1, or no shared experts)";
   const int buffer = program.values[static_cast<std::size_t>(theirs.front())].buffer;
   Buffer& shared = program.buffers[static_cast<std::size_t>(buffer)];
@@ -100,6 +103,7 @@ Refusal lifetime1(Program& program, std::string_view) {
   return std::nullopt;
 }
 
+// clang-format off
 constexpr std::array<FaultRow, 20> kFaults{{
     {"alias1", "ALIAS-1", "vllm-project/vllm#28942", "declared", "n_shared > 0, effective_stream none, routed_first, in_place false",
      "the routed experts write their result over hidden_states (chunked: the staging buffer) before the shared experts read it", "", alias1},
@@ -140,13 +144,15 @@ constexpr std::array<FaultRow, 20> kFaults{{
     {"barrier_divergence", "KSYNC-1", "sgl-project/sglang#3534", "undeclared", "n_shared > 0, effective_stream none or aux",
      "half of a block's threads wait at a barrier that the others never reach", "shared_activation=barrier_divergence", nullptr},
 }};
+// clang-format on
 
 }  // namespace
 
 std::span<const FaultRow> faults() { return kFaults; }
 
 const FaultRow* find_fault(std::string_view name) {
-  const auto found = std::find_if(kFaults.begin(), kFaults.end(), [&](const FaultRow& row) { return row.name == name; });
+  const auto found =
+      std::find_if(kFaults.begin(), kFaults.end(), [&](const FaultRow& row) { return row.name == name; });
   return found == kFaults.end() ? nullptr : &*found;
 }
 

@@ -12,10 +12,11 @@
 namespace moediff {
 
 struct FaultRow {
-  std::string_view name;      ///< in scenarios: `fault: alias1`
-  std::string_view id;        ///< in the catalogue of public bugs: ALIAS-1
-  std::string_view report;    ///< public report
-  std::string_view planted;   ///< "declared": the Program is rewritten; "undeclared": a kernel variant, the Program is unchanged
+  std::string_view name;    ///< in scenarios: `fault: alias1`
+  std::string_view id;      ///< in the catalogue of public bugs: ALIAS-1
+  std::string_view report;  ///< public report
+  std::string_view
+      planted;  ///< "declared": the Program is rewritten; "undeclared": a kernel variant, the Program is unchanged
   std::string_view needs;     ///< the configuration it applies to, in words
   std::string_view summary;   ///< what goes wrong, one sentence
   std::string_view variants;  ///< undeclared: ProviderSpec::variants

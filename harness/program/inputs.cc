@@ -25,7 +25,8 @@ Tensor generate(const Case& spec, const std::string& name, DType dtype, Shape sh
 
 void generate_all(const Case& spec, Inputs& inputs) {
   const MoeShape& s = spec.shape;
-  const double by_hidden = 1.0 / std::sqrt(static_cast<double>(s.hidden)), by_inter = 1.0 / std::sqrt(static_cast<double>(s.inter));
+  const double by_hidden = 1.0 / std::sqrt(static_cast<double>(s.hidden)),
+               by_inter = 1.0 / std::sqrt(static_cast<double>(s.inter));
   const auto add = [&](const char* name, DType dtype, Shape shape, double scale) {
     inputs[name] = generate(spec, name, dtype, std::move(shape), scale);
   };
@@ -39,7 +40,9 @@ void generate_all(const Case& spec, Inputs& inputs) {
   add("shared_w2", spec.dtype, {s.hidden, s.n_shared * s.inter}, by_inter);
 }
 
-Tensor convert(const Tensor& tensor, DType dtype, Shape shape) { return from_doubles(dtype, std::move(shape), to_doubles(tensor)); }
+Tensor convert(const Tensor& tensor, DType dtype, Shape shape) {
+  return from_doubles(dtype, std::move(shape), to_doubles(tensor));
+}
 
 void append(Tensor& all, std::size_t& at, const Tensor& part) {
   std::memcpy(all.data.data() + at, part.data.data(), part.data.size());
@@ -53,9 +56,12 @@ void load_experts(const Case& spec, const SafetensorsFile& file, Inputs& inputs)
   std::size_t at13 = 0, at2 = 0;
   for (std::int64_t e = 0; e < s.experts; ++e) {
     const std::string prefix = spec.input.weights_prefix + "experts." + std::to_string(e) + ".";
-    append(w13, at13, convert(file.read(prefix + "gate_proj.weight", {s.inter, s.hidden}), spec.dtype, {s.inter, s.hidden}));
-    append(w13, at13, convert(file.read(prefix + "up_proj.weight", {s.inter, s.hidden}), spec.dtype, {s.inter, s.hidden}));
-    append(w2, at2, convert(file.read(prefix + "down_proj.weight", {s.hidden, s.inter}), spec.dtype, {s.hidden, s.inter}));
+    append(w13, at13,
+           convert(file.read(prefix + "gate_proj.weight", {s.inter, s.hidden}), spec.dtype, {s.inter, s.hidden}));
+    append(w13, at13,
+           convert(file.read(prefix + "up_proj.weight", {s.inter, s.hidden}), spec.dtype, {s.inter, s.hidden}));
+    append(w2, at2,
+           convert(file.read(prefix + "down_proj.weight", {s.hidden, s.inter}), spec.dtype, {s.hidden, s.inter}));
   }
   inputs["w13"] = std::move(w13);
   inputs["w2"] = std::move(w2);
@@ -65,27 +71,33 @@ void load_weights(const Case& spec, Inputs& inputs) {
   const MoeShape& s = spec.shape;
   const SafetensorsFile file(spec.input.checkpoint);
   const std::string& p = spec.input.weights_prefix;
-  inputs["gate_weight"] = convert(file.read(p + "gate.weight", {s.experts, s.hidden}), spec.dtype, {s.experts, s.hidden});
+  inputs["gate_weight"] =
+      convert(file.read(p + "gate.weight", {s.experts, s.hidden}), spec.dtype, {s.experts, s.hidden});
   inputs["gate_bias"] = convert(file.read(p + "gate.e_score_correction_bias", {s.experts}), DType::f32, {s.experts});
   load_experts(spec, file, inputs);
   if (s.n_shared == 0) return;
   const std::int64_t inter = s.n_shared * s.inter;
   Tensor w13(spec.dtype, {2 * inter, s.hidden});
   std::size_t at = 0;
-  append(w13, at, convert(file.read(p + "shared_experts.gate_proj.weight", {inter, s.hidden}), spec.dtype, {inter, s.hidden}));
-  append(w13, at, convert(file.read(p + "shared_experts.up_proj.weight", {inter, s.hidden}), spec.dtype, {inter, s.hidden}));
+  append(w13, at,
+         convert(file.read(p + "shared_experts.gate_proj.weight", {inter, s.hidden}), spec.dtype, {inter, s.hidden}));
+  append(w13, at,
+         convert(file.read(p + "shared_experts.up_proj.weight", {inter, s.hidden}), spec.dtype, {inter, s.hidden}));
   inputs["shared_w13"] = std::move(w13);
-  inputs["shared_w2"] = convert(file.read(p + "shared_experts.down_proj.weight", {s.hidden, inter}), spec.dtype, {s.hidden, inter});
+  inputs["shared_w2"] =
+      convert(file.read(p + "shared_experts.down_proj.weight", {s.hidden, inter}), spec.dtype, {s.hidden, inter});
 }
 
 // Reads the first `tokens` rows of a capture's tensor [rows, hidden].
 Tensor read_rows(const Case& spec, const SafetensorsFile& file, const std::string& name) {
   const Tensor all = file.read(name);
   if (all.shape.size() != 2 || all.shape[1] != spec.shape.hidden || all.shape[0] < spec.tokens) {
-    throw UserError(Error{{file.path(), 0, 0},
-                          name + " " + to_string(all.shape),
-                          "the case needs [at least " + std::to_string(spec.tokens) + ", " + std::to_string(spec.shape.hidden) + "]",
-                          "lower `tokens` or name another tensor in " + spec.input.place.file + ":" + std::to_string(spec.input.place.line)});
+    throw UserError(Error{
+        {file.path(), 0, 0},
+        name + " " + to_string(all.shape),
+        "the case needs [at least " + std::to_string(spec.tokens) + ", " + std::to_string(spec.shape.hidden) + "]",
+        "lower `tokens` or name another tensor in " + spec.input.place.file + ":" +
+            std::to_string(spec.input.place.line)});
   }
   return slice_rows(all, 0, spec.tokens);
 }
@@ -102,8 +114,10 @@ void load_capture(const Case& spec, GroupInputs& group) {
 // Shared expert j is rows [j*I, (j+1)*I) of the shared gate and up projections, columns of the down projection.
 void add_fused(const Case& spec, Inputs& inputs) {
   const MoeShape& s = spec.shape;
-  const std::int64_t element = size_of(spec.dtype), row = s.hidden * element, half = s.inter * row, all = s.n_shared * half;
-  Tensor w13(spec.dtype, {s.experts + s.n_shared, 2 * s.inter, s.hidden}), w2(spec.dtype, {s.experts + s.n_shared, s.hidden, s.inter});
+  const std::int64_t element = size_of(spec.dtype), row = s.hidden * element, half = s.inter * row,
+                     all = s.n_shared * half;
+  Tensor w13(spec.dtype, {s.experts + s.n_shared, 2 * s.inter, s.hidden}),
+      w2(spec.dtype, {s.experts + s.n_shared, s.hidden, s.inter});
   std::byte* to13 = std::copy(inputs["w13"].data.begin(), inputs["w13"].data.end(), w13.data.data());
   std::byte* to2 = std::copy(inputs["w2"].data.begin(), inputs["w2"].data.end(), w2.data.data());
   const std::byte* from13 = inputs["shared_w13"].data.data();

@@ -40,11 +40,11 @@ PlannedCase plan_case(Case spec) {
 std::string group_key(const Case& c) {
   const MoeShape& s = c.shape;
   const InputSource& in = c.input;
-  return fmt::format("{}|{} {} {} {} {} {} {} {} {}|{} {} {} {} {} {} {} {}|{} {} {}|{} {} {} {}", c.scenario, s.hidden, s.inter,
-                     s.experts, s.top_k, s.n_group, s.topk_group, s.n_shared, s.norm_topk_prob, s.routed_scaling_factor,
-                     static_cast<int>(in.kind), in.distribution, in.bias_scale, in.capture, in.checkpoint, in.hidden_states,
-                     in.weights_prefix, in.expected_prefix, c.seed, to_string(c.dtype), c.tokens, c.split_k, c.residual, c.fault,
-                     c.provider);
+  return fmt::format("{}|{} {} {} {} {} {} {} {} {}|{} {} {} {} {} {} {} {}|{} {} {}|{} {} {} {}", c.scenario, s.hidden,
+                     s.inter, s.experts, s.top_k, s.n_group, s.topk_group, s.n_shared, s.norm_topk_prob,
+                     s.routed_scaling_factor, static_cast<int>(in.kind), in.distribution, in.bias_scale, in.capture,
+                     in.checkpoint, in.hidden_states, in.weights_prefix, in.expected_prefix, c.seed, to_string(c.dtype),
+                     c.tokens, c.split_k, c.residual, c.fault, c.provider);
 }
 
 // "streams/capitals, layer 1, bf16, 5 tokens"; what else tells groups apart is added only when needed.
@@ -63,12 +63,14 @@ std::string collapse_key(const PlannedCase& planned) {
   const Expectation& e = planned.spec.expect;
   return fmt::format("{}|{}|{}|{} {}|{} {} {} {} {} {}", group_key(planned.spec), to_hex(planned.program_hash),
                      to_string(planned.schedule), planned.provider, planned.variants, static_cast<int>(e.status),
-                     e.cause ? static_cast<int>(*e.cause) : -1, e.blame_op, e.blame_value, e.blame_buffer, e.blame_writer);
+                     e.cause ? static_cast<int>(*e.cause) : -1, e.blame_op, e.blame_value, e.blame_buffer,
+                     e.blame_writer);
 }
 
 bool matches(const PlannedCase& planned, std::string_view glob) {
   if (glob.empty() || glob_match(glob, planned.spec.id)) return true;
-  return std::any_of(planned.collapsed.begin(), planned.collapsed.end(), [&](const std::string& id) { return glob_match(glob, id); });
+  return std::any_of(planned.collapsed.begin(), planned.collapsed.end(),
+                     [&](const std::string& id) { return glob_match(glob, id); });
 }
 
 }  // namespace

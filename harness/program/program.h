@@ -2,9 +2,9 @@
 // rewrites it (architecture §3).
 //
 // Logical and physical are kept apart. A *value* is a logical tensor, written once (by one step, or present at the
-// start); a *buffer* is memory. "In place" means that two values lie in the same bytes of one buffer. A step's *operand*
-// says both: which bytes the kernel is handed (buffer, region) and which values it means by them. The difference between
-// what is meant and what is there is what moediff looks for.
+// start); a *buffer* is memory. "In place" means that two values lie in the same bytes of one buffer. A step's
+// *operand* says both: which bytes the kernel is handed (buffer, region) and which values it means by them. The
+// difference between what is meant and what is there is what moediff looks for.
 #pragma once
 
 #include <cstdint>
@@ -47,37 +47,39 @@ struct Buffer {
   std::string name;
   BufferKind kind = BufferKind::activation;
   std::int64_t bytes = 0;
-  bool pooled = false;  ///< allocated and freed by Alloc / Free steps from the stream-ordered pool; otherwise lives for the whole Session
+  bool pooled = false;  ///< allocated and freed by Alloc / Free steps from the stream-ordered pool; otherwise lives for
+                        ///< the whole Session
 };
 
 struct Value {
-  std::string name;      ///< "hidden_states", "gemm1_out", …; chunks of one tensor share the name
-  int chunk = -1;        ///< which chunk of the batch, -1 when not chunked
+  std::string name;  ///< "hidden_states", "gemm1_out", …; chunks of one tensor share the name
+  int chunk = -1;    ///< which chunk of the batch, -1 when not chunked
   DType dtype = DType::f32;
   Shape shape;
   int buffer = -1;
-  Region region;         ///< its bytes, row-major in `region`
-  std::string initial;   ///< name of the tensor in Inputs that fills it before the first step; "" = written by a step
-  int row_offset = 0;    ///< first token (first dimension) of this value in the whole batch: for naming coordinates
+  Region region;        ///< its bytes, row-major in `region`
+  std::string initial;  ///< name of the tensor in Inputs that fills it before the first step; "" = written by a step
+  int row_offset = 0;   ///< first token (first dimension) of this value in the whole batch: for naming coordinates
 };
 
 /// What a step hands to a kernel (physical) and what it means by it (logical).
 struct Operand {
-  int buffer = -1;           ///< -1: operand absent (optional slot)
+  int buffer = -1;  ///< -1: operand absent (optional slot)
   Region region;
   DType dtype = DType::f32;
-  Shape shape;               ///< dimensions as the kernel sees them; row-major within a row, first dimension strided by region.stride
-  std::vector<int> values;   ///< values read, or the one written
+  Shape
+      shape;  ///< dimensions as the kernel sees them; row-major within a row, first dimension strided by region.stride
+  std::vector<int> values;  ///< values read, or the one written
 };
 
 /// Scalars of an op; those an op does not use are ignored.
 struct OpParams {
-  int top_k = 0;             ///< columns the router writes
+  int top_k = 0;  ///< columns the router writes
   int n_group = 1;
   int topk_group = 1;
   bool norm_topk_prob = true;
-  double factor = 1.0;       ///< router: multiplied into the weights (fused); scale_add: applied to routed_out
-  int split_k = 1;           ///< gemm1, shared_gemm1: number of K splits, partial sums in the workspace operand
+  double factor = 1.0;  ///< router: multiplied into the weights (fused); scale_add: applied to routed_out
+  int split_k = 1;      ///< gemm1, shared_gemm1: number of K splits, partial sums in the workspace operand
   bool operator==(const OpParams&) const = default;
 };
 
@@ -86,23 +88,23 @@ std::string_view to_string(StepKind kind);
 
 struct Step {
   StepKind kind = StepKind::call;
-  std::string name;                ///< unique in the Program: "gemm1", "gemm1[2]" for chunk 2, "clone_hidden", "fork", …
-  int stream = 0;                  ///< index in Program::streams
-  OpKind op = OpKind::router;      ///< call
-  std::vector<Operand> operands;   ///< call: by slot; copy: {source, destination}; fill: {destination}
-  OpParams params;                 ///< call
-  int event = -1;                  ///< record, wait
-  int buffer = -1;                 ///< alloc, free
+  std::string name;            ///< unique in the Program: "gemm1", "gemm1[2]" for chunk 2, "clone_hidden", "fork", …
+  int stream = 0;              ///< index in Program::streams
+  OpKind op = OpKind::router;  ///< call
+  std::vector<Operand> operands;  ///< call: by slot; copy: {source, destination}; fill: {destination}
+  OpParams params;                ///< call
+  int event = -1;                 ///< record, wait
+  int buffer = -1;                ///< alloc, free
   int chunk = -1;
 };
 
 struct Program {
-  std::vector<std::string> streams;   ///< names: "main", "aux"
+  std::vector<std::string> streams;  ///< names: "main", "aux"
   std::vector<Buffer> buffers;
   std::vector<Value> values;
   std::vector<Step> steps;
   int events = 0;
-  std::vector<int> outputs;           ///< values that are the case's result (chunks of moe_out or layer_out, in row order)
+  std::vector<int> outputs;  ///< values that are the case's result (chunks of moe_out or layer_out, in row order)
   MoeShape shape;
   std::int64_t tokens = 0;
   DType dtype = DType::f32;
@@ -115,7 +117,8 @@ std::vector<int> read_operands(const Step& step);
 std::vector<int> write_operands(const Step& step);
 /// The step that writes a value, or -1 (initial).
 int producer(const Program& program, int value);
-/// Content hash over everything that decides what the Program does; names of streams, buffers, values and steps excluded.
+/// Content hash over everything that decides what the Program does; names of streams, buffers, values and steps
+/// excluded.
 std::uint64_t hash(const Program& program);
 /// CHECKs the invariants above: indices in range, regions inside buffers, every value written exactly once or initial.
 void validate(const Program& program);

@@ -12,7 +12,8 @@ bool mentions(const Operand& operand, int value) {
 }
 
 void drop_unused_pool_steps(Program& program, int buffer) {
-  const bool used = std::any_of(program.values.begin(), program.values.end(), [&](const Value& v) { return v.buffer == buffer; });
+  const bool used =
+      std::any_of(program.values.begin(), program.values.end(), [&](const Value& v) { return v.buffer == buffer; });
   if (used) return;
   std::erase_if(program.steps, [&](const Step& step) {
     return (step.kind == StepKind::alloc || step.kind == StepKind::free) && step.buffer == buffer;
@@ -157,13 +158,19 @@ Program restore_before(const Program& program, int value, int reader) {
   Operand place = operand_of(changed, value, meant.buffer, meant.region);
   place.values.clear();  // whatever lies there
   const auto over = [&](int v) { return operand_of(changed, v, meant.buffer, meant.region); };
-  Step save = copy_step("save before " + reader_name, stream, place, operand_of(changed, aside, aside_value.buffer, aside_value.region));
-  Step restore = copy_step("restore before " + reader_name, stream, operand_of(changed, kept, copy.buffer, copy.region), over(restored));
-  Step put_back = copy_step("put back after " + reader_name, stream, operand_of(changed, aside, aside_value.buffer, aside_value.region), over(returned));
+  Step save = copy_step("save before " + reader_name, stream, place,
+                        operand_of(changed, aside, aside_value.buffer, aside_value.region));
+  Step restore = copy_step("restore before " + reader_name, stream, operand_of(changed, kept, copy.buffer, copy.region),
+                           over(restored));
+  Step put_back = copy_step("put back after " + reader_name, stream,
+                            operand_of(changed, aside, aside_value.buffer, aside_value.region), over(returned));
   changed.steps.insert(changed.steps.begin() + at + 1, std::move(put_back));
   changed.steps.insert(changed.steps.begin() + at, {std::move(save), std::move(restore)});
   // A kept copy may be made on another stream than the reader's: order the two.
-  const int keep = find_step(changed, "keep " + (producer(program, value) >= 0 ? program.steps[static_cast<std::size_t>(producer(program, value))].name : ""));
+  const int keep =
+      find_step(changed, "keep " + (producer(program, value) >= 0
+                                        ? program.steps[static_cast<std::size_t>(producer(program, value))].name
+                                        : ""));
   const int save_at = find_step(changed, "save before " + reader_name);
   if (keep >= 0 && changed.steps[static_cast<std::size_t>(keep)].stream != stream && keep < save_at) {
     insert_edge(changed, keep, save_at, "kept before " + reader_name);
@@ -198,7 +205,8 @@ Program with_private_workspaces(const Program& program) {
     const Value& value = program.values[v];
     if (program.buffers[static_cast<std::size_t>(value.buffer)].kind != BufferKind::workspace) continue;
     const int step = producer(program, static_cast<int>(v));
-    const std::string name = "private workspace of " + (step < 0 ? value.name : program.steps[static_cast<std::size_t>(step)].name);
+    const std::string name =
+        "private workspace of " + (step < 0 ? value.name : program.steps[static_cast<std::size_t>(step)].name);
     rebind(changed, static_cast<int>(v), add_private_buffer(changed, name, BufferKind::workspace, value.region.end()));
   }
   return changed;

@@ -38,8 +38,8 @@ Program synchronised(const Program& program);
 /// A workspace of its own for every step that has one.
 Program with_private_workspaces(const Program& program);
 
-/// Puts copies from named inputs in the place of call `step`: `initial` gives the input for every operand that it writes.
-/// None when the call also has scratch, whose values would have no writer.
+/// Puts copies from named inputs in the place of call `step`: `initial` gives the input for every operand that it
+/// writes. None when the call also has scratch, whose values would have no writer.
 std::optional<Program> with_outputs_given(const Program& program, int step, const std::map<int, std::string>& initial);
 
 }  // namespace moediff

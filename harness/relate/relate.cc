@@ -35,10 +35,12 @@ int fused_unfused(const Case& c) { return is_plain(c) ? is_fused(c) : -1; }
 
 constexpr std::array<RelationRow, 8> kRelations{{
     {"none=aux", "bitwise", "an auxiliary stream changes nothing", none_or_aux},
-    {"submission=any schedule", "bitwise", "the order in which the device takes up unordered work changes nothing", schedules},
+    {"submission=any schedule", "bitwise", "the order in which the device takes up unordered work changes nothing",
+     schedules},
     {"whole=chunked", "bitwise", "a row's bits do not depend on the batch it came in", chunked},
     {"fused whole=chunked", "bitwise", "the same with fused shared experts", fused_chunked},
-    {"out of place=in place", "bitwise", "writing over the input changes nothing, where nobody reads it any more", in_place},
+    {"out of place=in place", "bitwise", "writing over the input changes nothing, where nobody reads it any more",
+     in_place},
     {"fused out of place=in place", "bitwise", "the same with fused shared experts", fused_in_place},
     {"shared first=routed first", "bitwise", "the issue order changes nothing", issue_order},
     {"unfused~fused", "bound", "fusing the shared experts changes the rounding and nothing else", fused_unfused},
@@ -57,8 +59,9 @@ Mismatch difference_at(const Outcome& base, const Outcome& other, std::size_t i,
 }
 
 std::string describe(const Mismatch& m, const Outcome& base, const Outcome& other) {
-  return "token " + std::to_string(m.token) + ", column " + std::to_string(m.column) + ": " + short_number(m.actual, 9) + " in " +
-         other.spec->id + ", " + short_number(m.expected, 9) + " in " + base.spec->id;
+  return "token " + std::to_string(m.token) + ", column " + std::to_string(m.column) + ": " +
+         short_number(m.actual, 9) + " in " + other.spec->id + ", " + short_number(m.expected, 9) + " in " +
+         base.spec->id;
 }
 
 void compare_pair(const Outcome& base, const Outcome& other, bool bitwise, RelationRecord& record) {
@@ -70,8 +73,9 @@ void compare_pair(const Outcome& base, const Outcome& other, bool bitwise, Relat
   for (std::size_t i = 0; i < base.actual.size(); ++i) {
     const double bound = bitwise ? 0.0 : base.bound[i] + other.bound[i];
     const double error = std::abs(base.actual[i] - other.actual[i]);
-    const bool equal = bitwise ? std::bit_cast<std::uint64_t>(base.actual[i]) == std::bit_cast<std::uint64_t>(other.actual[i])
-                               : error <= bound;
+    const bool equal =
+        bitwise ? std::bit_cast<std::uint64_t>(base.actual[i]) == std::bit_cast<std::uint64_t>(other.actual[i])
+                : error <= bound;
     if (!bitwise && bound > 0) record.budget_used = std::max(record.budget_used, error / bound);
     if (equal || record.first_difference) continue;
     record.status = Status::fail;
@@ -81,7 +85,8 @@ void compare_pair(const Outcome& base, const Outcome& other, bool bitwise, Relat
   record.compared += static_cast<std::int64_t>(base.actual.size());
 }
 
-std::optional<RelationRecord> apply(const RelationRow& row, const std::string& group, std::span<const Outcome> outcomes) {
+std::optional<RelationRecord> apply(const RelationRow& row, const std::string& group,
+                                    std::span<const Outcome> outcomes) {
   std::vector<const Outcome*> sides[2];
   bool wanted[2] = {false, false};
   for (const Outcome& outcome : outcomes) {
@@ -107,7 +112,8 @@ std::optional<RelationRecord> apply(const RelationRow& row, const std::string& g
     for (const Outcome* other : side) {
       if (other == &base) continue;
       record.members.push_back(other->spec->id);
-      // Members of one side differ in other axes than this relation's: only those that are bitwise comparable take part.
+      // Members of one side differ in other axes than this relation's: only those that are bitwise comparable take
+      // part.
       compare_pair(base, *other, row.rule == "bitwise" || is_fused(*base.spec) == is_fused(*other->spec), record);
     }
   }
@@ -128,7 +134,8 @@ std::optional<RelationRecord> reference_and_capture(const std::string& group, st
     record.members = {outcome.spec->id};
     double largest = 0, worst = 0;
     for (const double value : outcome.captured) largest = std::max(largest, std::abs(value));
-    for (std::size_t i = 0; i < outcome.captured.size(); ++i) worst = std::max(worst, std::abs(outcome.captured[i] - outcome.expected[i]));
+    for (std::size_t i = 0; i < outcome.captured.size(); ++i)
+      worst = std::max(worst, std::abs(outcome.captured[i] - outcome.expected[i]));
     record.compared = static_cast<std::int64_t>(outcome.captured.size());
     record.budget_used = largest > 0 ? worst / largest / kTolerance : 0;
     if (!(largest > 0)) {
@@ -136,7 +143,8 @@ std::optional<RelationRecord> reference_and_capture(const std::string& group, st
     } else if (!(worst <= kTolerance * largest)) {
       record.status = Status::fail;
     }
-    record.explanation = "the reference is within " + short_number(worst / largest) + " of max|output| of the captured layer output";
+    record.explanation =
+        "the reference is within " + short_number(worst / largest) + " of max|output| of the captured layer output";
     return record;
   }
   return std::nullopt;
@@ -152,7 +160,8 @@ std::vector<RelationRecord> relate(const std::string& group, std::span<const Out
   for (const RelationRow& row : kRelations) {
     if (std::optional<RelationRecord> record = apply(row, group, outcomes)) records.push_back(std::move(*record));
   }
-  if (std::optional<RelationRecord> record = reference_and_capture(group, outcomes)) records.push_back(std::move(*record));
+  if (std::optional<RelationRecord> record = reference_and_capture(group, outcomes))
+    records.push_back(std::move(*record));
   return records;
 }
 

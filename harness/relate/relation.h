@@ -13,26 +13,26 @@
 namespace moediff {
 
 struct RelationRecord {
-  std::string relation;                 ///< "none=aux"
+  std::string relation;  ///< "none=aux"
   std::string group, scenario;
-  std::vector<std::string> members;     ///< case ids; the first is what the others are compared with
-  std::string rule;                     ///< "bitwise" | "bound" | "1e-10"
+  std::vector<std::string> members;  ///< case ids; the first is what the others are compared with
+  std::string rule;                  ///< "bitwise" | "bound" | "1e-10"
   Status status = Status::pass;
   std::int64_t compared = 0;
   std::optional<Mismatch> first_difference;
   std::string explanation;
   std::optional<std::string> skip_reason;
-  double budget_used = 0;               ///< rules other than bitwise: largest difference over its bound
-  bool as_expected = true;              ///< holds, or is skipped; set by summarize()
+  double budget_used = 0;   ///< rules other than bitwise: largest difference over its bound
+  bool as_expected = true;  ///< holds, or is skipped; set by summarize()
 };
 
 /// One case's result, as relations see it.
 struct Outcome {
   const Case* spec = nullptr;
   Status status = Status::pass;
-  std::int64_t hidden = 0;                              ///< columns of the output
-  std::vector<double> actual, expected, bound;          ///< [tokens * hidden], see Diff
-  std::vector<double> captured;                         ///< the output in a capture, empty when there is none
+  std::int64_t hidden = 0;                      ///< columns of the output
+  std::vector<double> actual, expected, bound;  ///< [tokens * hidden], see Diff
+  std::vector<double> captured;                 ///< the output in a capture, empty when there is none
 };
 
 /// One row a relation; `relate` makes a record for each that has members in the group.

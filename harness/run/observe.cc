@@ -151,9 +151,9 @@ void Observer::plain_step(int number) {
   if (ShadowBlock* shadow = shadow_at(session_.state().base[step.buffer]); shadow != nullptr) shadow->refresh();
 }
 
-/// The step is issued before the watch begins, so that only the device is watched: a provider's host code may keep books
-/// in its own statics. (A provider that synchronises inside its call has nothing left to watch, and the step counts as
-/// not observed.)
+/// The step is issued before the watch begins, so that only the device is watched: a provider's host code may keep
+/// books in its own statics. (A provider that synchronises inside its call has nothing left to watch, and the step
+/// counts as not observed.)
 std::vector<Touch> Observer::watched_execution(int number) {
   session_.issue_step(number);
   require(session_.backend(), session_.host()->observe_begin(), "beginning an observation", number);

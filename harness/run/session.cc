@@ -167,8 +167,7 @@ void RunSession::synchronize(int step) {
   const RunStatus status = code == MD_ERROR_NEVER_ENDS ? RunStatus::hang
                            : given_order_              ? RunStatus::error
                                                        : RunStatus::provider_error;
-  throw RunFailure(status,
-                   fmt::format("the device reports: {}", backend_.last_error()), running >= 0 ? running : step);
+  throw RunFailure(status, fmt::format("the device reports: {}", backend_.last_error()), running >= 0 ? running : step);
 }
 
 void RunSession::check_red_zones(int step) {

@@ -80,8 +80,8 @@ struct Report {
   std::vector<RelationRecord> relations;
 };
 
-/// Sets `summary` but for its seconds, and `as_expected` of the relations: a relation is expected to hold, for cases that
-/// fail take no part in it. A collapsed case counts as a case with the status of the one that represents it.
+/// Sets `summary` but for its seconds, and `as_expected` of the relations: a relation is expected to hold, for cases
+/// that fail take no part in it. A collapsed case counts as a case with the status of the one that represents it.
 void summarize(Report& report);
 
 }  // namespace moediff

@@ -5,6 +5,7 @@
  * All functions return 0 for success, otherwise non-zero with a text in `last_error`. Pointers are device pointers
  * unless said otherwise. A provider must not synchronise the device and must leave its work ordered on `stream`.
  */
+/* clang-format off */
 #ifndef MOEDIFF_ABI_H
 #define MOEDIFF_ABI_H
 

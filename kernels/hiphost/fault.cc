@@ -11,8 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "kernels/hiphost/block_executor.h"
 #include "kernels/abi/moediff_abi.h"
+#include "kernels/hiphost/block_executor.h"
 #include "kernels/hiphost/executing.h"
 
 namespace moediff::hiphost {

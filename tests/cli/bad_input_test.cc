@@ -13,11 +13,14 @@ namespace {
 const std::string kCapture = MOEDIFF_SOURCE_DIR "/scenarios/models/capitals/capture_china.safetensors";
 const std::string kCheckpoint = MOEDIFF_SOURCE_DIR "/scenarios/models/capitals/model.safetensors";
 
-std::string captured_scenario(const std::string& capture, const std::string& checkpoint, const std::string& hidden = "layers.1.in.hidden_states",
-                              int inter = 128) {
+std::string captured_scenario(const std::string& capture, const std::string& checkpoint,
+                              const std::string& hidden = "layers.1.in.hidden_states", int inter = 128) {
   return "scenario: a captured layer\n"
-         "model: {hidden: 128, inter: " + std::to_string(inter) + ", experts: 16, top_k: 4, n_group: 4, topk_group: 2, n_shared: 1, routed_scaling_factor: 2.5}\n"
-         "input: {kind: capture, capture: '" + capture + "', checkpoint: '" + checkpoint + "', hidden_states: " + hidden +
+         "model: {hidden: 128, inter: " +
+         std::to_string(inter) +
+         ", experts: 16, top_k: 4, n_group: 4, topk_group: 2, n_shared: 1, routed_scaling_factor: 2.5}\n"
+         "input: {kind: capture, capture: '" +
+         capture + "', checkpoint: '" + checkpoint + "', hidden_states: " + hidden +
          ", weights_prefix: model.layers.1.mlp., expected_prefix: layers.1.expected.}\n"
          "axes: {tokens: [5], dtype: [f32]}\n";
 }
@@ -28,7 +31,8 @@ void expect_refused(const std::string& scenario, const std::vector<std::string>&
   const Result result = moediff("run " + folder.write("s.yaml", scenario));
   EXPECT_EQ(result.status, 2) << result.out << result.err;
   EXPECT_EQ(result.out, "");
-  for (const std::string& text : texts) EXPECT_NE(result.err.find(text), std::string::npos) << "no '" << text << "' in: " << result.err;
+  for (const std::string& text : texts)
+    EXPECT_NE(result.err.find(text), std::string::npos) << "no '" << text << "' in: " << result.err;
 }
 
 TEST(BadInput, ACaptureThatFitsRuns) {
@@ -37,7 +41,9 @@ TEST(BadInput, ACaptureThatFitsRuns) {
   EXPECT_EQ(result.status, 0) << result.out << result.err;
 }
 
-TEST(BadInput, AMissingCaptureIsNamed) { expect_refused(captured_scenario("/no/such.safetensors", kCheckpoint), {"/no/such.safetensors"}); }
+TEST(BadInput, AMissingCaptureIsNamed) {
+  expect_refused(captured_scenario("/no/such.safetensors", kCheckpoint), {"/no/such.safetensors"});
+}
 
 TEST(BadInput, ATruncatedFileIsNamed) {
   const Folder folder;
@@ -52,11 +58,13 @@ TEST(BadInput, ACheckpointWithoutATensorNamesIt) {
 }
 
 TEST(BadInput, AMisspeltTensorGetsASuggestion) {
-  expect_refused(captured_scenario(kCapture, kCheckpoint, "layers.1.in.hiden_states"), {"layers.1.in.hiden_states", "layers.1.in.hidden_states"});
+  expect_refused(captured_scenario(kCapture, kCheckpoint, "layers.1.in.hiden_states"),
+                 {"layers.1.in.hiden_states", "layers.1.in.hidden_states"});
 }
 
 TEST(BadInput, AShapeThatDoesNotFitShowsExpectedAndFound) {
-  expect_refused(captured_scenario(kCapture, kCheckpoint, "layers.1.in.hidden_states", 64), {"[64, 128]", "[128, 128]"});
+  expect_refused(captured_scenario(kCapture, kCheckpoint, "layers.1.in.hidden_states", 64),
+                 {"[64, 128]", "[128, 128]"});
 }
 
 TEST(BadInput, AWrongDtypeIsRefused) {
@@ -80,7 +88,8 @@ TEST(BadInput, MoreTokensThanTheCaptureHasIsRefused) {
 
 TEST(BadInput, AllMistakesOfAllFilesAreReportedAtOnce) {
   const Folder folder;
-  const std::string a = folder.write("a.yaml", "scenario: a\nmodel: {hidden: 32, inter: 16, experts: 4, top_k: 9}\nmodle: 1\n");
+  const std::string a =
+      folder.write("a.yaml", "scenario: a\nmodel: {hidden: 32, inter: 16, experts: 4, top_k: 9}\nmodle: 1\n");
   const std::string b = folder.write("b.yaml", "scenario: b\nmodel: {hidden: many, inter: 16, experts: 4, top_k: 1}\n");
   const Result result = moediff("check " + a + " " + b);
   EXPECT_EQ(result.status, 2);
@@ -89,7 +98,9 @@ TEST(BadInput, AllMistakesOfAllFilesAreReportedAtOnce) {
   }
 }
 
-TEST(BadInput, AnUnknownFaultIsRefusedWithASuggestion) { expect_refused(small_scenario("fault: alais1\naxes: {tokens: [5]}\n"), {"alais1", "alias1"}); }
+TEST(BadInput, AnUnknownFaultIsRefusedWithASuggestion) {
+  expect_refused(small_scenario("fault: alais1\naxes: {tokens: [5]}\n"), {"alais1", "alias1"});
+}
 
 TEST(BadInput, AReportThatCannotBeWrittenLeavesTheOldOne) {
   const Folder folder;

@@ -39,7 +39,8 @@ TEST(Help, ExplainKnowsCausesStagesRelationsAndFaults) {
 TEST(Help, FaultsAreListedWithTheirPublicReports) {
   const Result result = moediff("faults");
   EXPECT_EQ(result.status, 0);
-  for (const char* report : {"vllm-project/vllm#28942", "vllm-project/vllm#20152", "vllm-project/vllm#28430", "ROCm/aiter#2381"}) {
+  for (const char* report :
+       {"vllm-project/vllm#28942", "vllm-project/vllm#20152", "vllm-project/vllm#28430", "ROCm/aiter#2381"}) {
     EXPECT_NE(result.out.find(report), std::string::npos) << report;
   }
 }

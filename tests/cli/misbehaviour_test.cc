@@ -12,7 +12,8 @@ namespace {
 TEST(Misbehaviour, CrashHangAndStrayWriteAreThreeVerdictsAndTheSuiteGoesOn) {
   const Folder folder;
   const std::string json = folder.path() + "/r.json";
-  const std::string scenario = folder.write("bad.yaml", small_scenario("timeout: 2\naxes: {fault: [crash, hang, out_of_bounds, none], tokens: [5]}\n"));
+  const std::string scenario = folder.write(
+      "bad.yaml", small_scenario("timeout: 2\naxes: {fault: [crash, hang, out_of_bounds, none], tokens: [5]}\n"));
   const Result result = moediff("run " + scenario + " --jobs 1 --json " + json);
   EXPECT_EQ(result.status, 1) << result.err;
 

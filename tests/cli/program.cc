@@ -23,7 +23,8 @@ std::string slurp(const std::string& path) {
 Result moediff(const std::string& arguments, const std::string& environment) {
   const Folder folder;
   const std::string out = folder.path() + "/out", err = folder.path() + "/err";
-  const int status = std::system((environment + " " MOEDIFF_BUILD_DIR "/moediff " + arguments + " >" + out + " 2>" + err).c_str());
+  const int status =
+      std::system((environment + " " MOEDIFF_BUILD_DIR "/moediff " + arguments + " >" + out + " 2>" + err).c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), slurp(out), slurp(err)};
 }
 
@@ -43,7 +44,8 @@ std::string Folder::write(const std::string& name, const std::string& text) cons
 std::string small_scenario(const std::string& more) {
   return "scenario: a small layer\n"
          "model: {hidden: 32, inter: 16, experts: 4, top_k: 2, n_shared: 1, routed_scaling_factor: 2.5}\n"
-         "seed: 3\n" + more;
+         "seed: 3\n" +
+         more;
 }
 
 nlohmann::json read_json(const std::string& path) { return nlohmann::json::parse(slurp(path)); }

@@ -32,7 +32,8 @@ Json run(const Folder& folder, const std::string& arguments, const std::string& 
 
 TEST(Records, AreTheSameWithOneThreadAndWithTwo) {
   const Folder folder;
-  const Json one = run(folder, "scenarios/smoke --jobs 1", "OMP_NUM_THREADS=1"), two = run(folder, "scenarios/smoke --jobs 2", "OMP_NUM_THREADS=2");
+  const Json one = run(folder, "scenarios/smoke --jobs 1", "OMP_NUM_THREADS=1"),
+             two = run(folder, "scenarios/smoke --jobs 2", "OMP_NUM_THREADS=2");
   Json a = one["records"], b = two["records"];
   for (Json& record : a) record.erase("seconds");
   for (Json& record : b) record.erase("seconds");
@@ -54,7 +55,10 @@ TEST(Records, AreTheSameAloneAndTogether) {
 
 TEST(Records, AreTheSameInAnyOrderOfTheFiles) {
   const Folder folder;
-  const std::string a = folder.write("a.yaml", small_scenario("axes: {tokens: [1, 5], in_place: [false, true]}\nexpect: [{when: {in_place: true}, status: fail}]\n"));
+  const std::string a = folder.write(
+      "a.yaml",
+      small_scenario(
+          "axes: {tokens: [1, 5], in_place: [false, true]}\nexpect: [{when: {in_place: true}, status: fail}]\n"));
   const std::string b = folder.write("b.yaml", small_scenario("axes: {tokens: [3], dtype: [f32, bf16]}\n"));
   EXPECT_EQ(cases_of(run(folder, a + " " + b)), cases_of(run(folder, b + " " + a)));
 }
@@ -63,7 +67,8 @@ TEST(Records, ASummaryAddsUp) {
   const Folder folder;
   const Json report = run(folder, "scenarios/smoke");
   const Json& s = report["summary"];
-  EXPECT_EQ(s["cases"].get<int>(), s["pass"].get<int>() + s["fail"].get<int>() + s["inconclusive"].get<int>() + s["skipped"].get<int>() + s["error"].get<int>());
+  EXPECT_EQ(s["cases"].get<int>(), s["pass"].get<int>() + s["fail"].get<int>() + s["inconclusive"].get<int>() +
+                                       s["skipped"].get<int>() + s["error"].get<int>());
   EXPECT_EQ(report["schema_version"], 1);
 }
 

@@ -13,7 +13,8 @@ constexpr const char* kFounding =
 
 TEST(Run, AllAsExpectedExitsWith0AndWritesThreeReports) {
   const Folder folder;
-  const Result result = moediff("run " + folder.write("ok.yaml", small_scenario("axes: {tokens: [5]}\n")) + " --out " + folder.path() + "/out");
+  const Result result = moediff("run " + folder.write("ok.yaml", small_scenario("axes: {tokens: [5]}\n")) + " --out " +
+                                folder.path() + "/out");
   EXPECT_EQ(result.status, 0) << result.out << result.err;
   for (const char* name : {"report.json", "report.xml", "report.html"}) {
     EXPECT_GT(std::filesystem::file_size(folder.path() + "/out/" + name), 300u) << name;
@@ -33,7 +34,8 @@ TEST(Run, AFailureNobodyExpectedExitsWith1AndIsExplained) {
 
 TEST(Run, AnUnexpectedPassOfAKnownFailureIsAFailure) {
   const Folder folder;
-  const std::string path = folder.write("gone.yaml", small_scenario("axes: {tokens: [5]}\nexpect: [{status: fail, cause: stale_read}]\n"));
+  const std::string path =
+      folder.write("gone.yaml", small_scenario("axes: {tokens: [5]}\nexpect: [{status: fail, cause: stale_read}]\n"));
   EXPECT_EQ(moediff("run " + path).status, 1);
 }
 
@@ -72,7 +74,8 @@ TEST(Run, NothingColouredGoesIntoAPipe) {
 
 TEST(Run, FailFastStopsAtTheFirstUnexpectedCase) {
   const Folder folder;
-  const std::string path = folder.write("bugs.yaml", small_scenario("axes: {order: [routed_first], in_place: [true], tokens: [1, 2, 3, 4, 5]}\n"));
+  const std::string path = folder.write(
+      "bugs.yaml", small_scenario("axes: {order: [routed_first], in_place: [true], tokens: [1, 2, 3, 4, 5]}\n"));
   const std::string json = folder.path() + "/r.json";
   EXPECT_EQ(moediff("run " + path + " --fail-fast --jobs 1 --json " + json).status, 1);
   EXPECT_EQ(read_json(json)["summary"]["cases"], 1);
@@ -83,7 +86,8 @@ TEST(Run, InProcessGivesTheSameRecordAsTheWorker) {
   const std::string path = folder.write("bug.yaml", small_scenario(kFounding));
   moediff("run " + path + " --json " + folder.path() + "/worker.json");
   moediff("run " + path + " --in-process --json " + folder.path() + "/inside.json");
-  auto worker = read_json(folder.path() + "/worker.json")["records"], inside = read_json(folder.path() + "/inside.json")["records"];
+  auto worker = read_json(folder.path() + "/worker.json")["records"],
+       inside = read_json(folder.path() + "/inside.json")["records"];
   for (auto& record : worker) record.erase("seconds");
   for (auto& record : inside) record.erase("seconds");
   EXPECT_EQ(worker, inside);

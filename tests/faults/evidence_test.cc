@@ -24,7 +24,8 @@ const Row kRows[] = {
     {"alias2_undeclared", "*submission-alias2_undeclared", "restore hidden_states before residual_add", "synchronise"},
     {"stream1", "*submission-stream1", "make combine wait for clone_hidden", "witness"},
     {"workspace1", "*submission-workspace1", "give every op a workspace of its own", "never reuse"},
-    {"workspace1_undeclared", "*submission-workspace1_undeclared", "make shared_gemm1 wait for gemm1", "give every op a workspace of its own"},
+    {"workspace1_undeclared", "*submission-workspace1_undeclared", "make shared_gemm1 wait for gemm1",
+     "give every op a workspace of its own"},
     {"numbers", "*submission-wrong_math", "put the expected result in the place of gemm2's", "synchronise"},
     {"numbers", "*submission-wrong_expert", "put the expected result in the place of router's", "synchronise"},
     {"lifetime1", "*submission-shared_first-lifetime1", "never reuse freed memory", "witness"},
@@ -36,7 +37,8 @@ TEST_P(Evidence, NamesWhatCuresAndWhatDoesNotWithBothNumbers) {
   const Row& row = GetParam();
   const cli::Folder folder;
   const std::string json = folder.path() + "/r.json";
-  const cli::Result result = cli::moediff("run scenarios/faults/" + std::string(row.file) + ".yaml --filter '" + row.case_glob + "' --json " + json);
+  const cli::Result result = cli::moediff("run scenarios/faults/" + std::string(row.file) + ".yaml --filter '" +
+                                          row.case_glob + "' --json " + json);
   ASSERT_EQ(result.status, 0) << result.out << result.err;
   bool cured = false, not_cured = false;
   const Json record = cli::read_json(json)["records"][0];

@@ -12,14 +12,16 @@ using Json = nlohmann::json;
 
 // n_shared > 0 and effective_stream = none and order = routed_first and in_place.
 bool founding_bug_expected(const Json& axes) {
-  return axes["n_shared"].get<int>() > 0 && axes["effective_stream"] == "none" && axes["order"] == "routed_first" && axes["in_place"] == true;
+  return axes["n_shared"].get<int>() > 0 && axes["effective_stream"] == "none" && axes["order"] == "routed_first" &&
+         axes["in_place"] == true;
 }
 
 TEST(MainJob, StaleReadsAreExactlyThoseOfTheRuleEachBlamedAndProved) {
   const cli::Folder folder;
   const std::string json = folder.path() + "/r.json";
   const cli::Result result = cli::moediff("run scenarios/streams --progress none --json " + json);
-  ASSERT_EQ(result.status, 0) << result.out.substr(result.out.size() > 4000 ? result.out.size() - 4000 : 0) << result.err;
+  ASSERT_EQ(result.status, 0) << result.out.substr(result.out.size() > 4000 ? result.out.size() - 4000 : 0)
+                              << result.err;
   const Json report = cli::read_json(json);
   int ran = 0, stale = 0, captures = 0;
   for (const Json& record : report["records"]) {

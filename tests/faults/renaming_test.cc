@@ -31,13 +31,15 @@ class Renamer {
  private:
   // Words that mislead on purpose: names of other steps and causes, numbered so that they stay unique.
   std::string word() {
-    constexpr std::array kWords{"combine", "shared_gemm1", "hidden_states", "workspace", "clone_hidden", "fork", "alias1", "z"};
+    constexpr std::array kWords{"combine",      "shared_gemm1", "hidden_states", "workspace",
+                                "clone_hidden", "fork",         "alias1",        "z"};
     return kWords[random_() % kWords.size()] + std::to_string(random_());
   }
   std::mt19937 random_;
 };
 
-Verdict verdict_on(const PlannedCase& planned, const Program& program, const std::shared_ptr<const Inputs>& inputs, Executor& executor) {
+Verdict verdict_on(const PlannedCase& planned, const Program& program, const std::shared_ptr<const Inputs>& inputs,
+                   Executor& executor) {
   RunRequest request;
   request.program = &program;
   request.inputs = inputs;
@@ -67,8 +69,8 @@ TEST(Renaming, ChangesNoCauseOfAnyFaultScenario) {
   for (const PlannedCase& planned : make_plan(load_cases(paths)).cases) {
     if (planned.spec.skip_reason || planned.schedule.policy != SchedulePolicy::submission) continue;
     const std::string& cause = planned.variants;
-    if (cause.find("crash") != std::string::npos || cause.find("hang") != std::string::npos || cause.find("bounds") != std::string::npos ||
-        cause.find("divergence") != std::string::npos) {
+    if (cause.find("crash") != std::string::npos || cause.find("hang") != std::string::npos ||
+        cause.find("bounds") != std::string::npos || cause.find("divergence") != std::string::npos) {
       continue;  // runs that do not end have no Program-level cause to rename
     }
     const auto inputs = std::make_shared<const Inputs>(make_inputs(planned.spec).tensors);

@@ -1,4 +1,5 @@
-// Six broken schedules and one good one of a two-stream toy, on the real machine: kernels, runtime, observation, clocks.
+// Six broken schedules and one good one of a two-stream toy, on the real machine: kernels, runtime, observation,
+// clocks.
 #include <gtest/gtest.h>
 
 #include "harness/order/order.h"
@@ -69,10 +70,13 @@ std::vector<Hazard> findings(const Program& program, const std::string& variants
   return result.hazards;
 }
 
-void expect_finding(const Program& program, Cause kind, const char* writer, const char* reader, const std::string& variants = "") {
+void expect_finding(const Program& program, Cause kind, const char* writer, const char* reader,
+                    const std::string& variants = "") {
   const std::vector<Hazard> hazards = findings(program, variants);
   ASSERT_FALSE(hazards.empty());
-  const auto name = [&](int step) { return step < 0 ? std::string() : program.steps[static_cast<std::size_t>(step)].name; };
+  const auto name = [&](int step) {
+    return step < 0 ? std::string() : program.steps[static_cast<std::size_t>(step)].name;
+  };
   EXPECT_EQ(to_string(hazards[0].kind), to_string(kind));
   EXPECT_EQ(name(hazards[0].writer), writer);
   EXPECT_EQ(name(hazards[0].reader), reader);

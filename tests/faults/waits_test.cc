@@ -13,7 +13,8 @@ using Json = nlohmann::json;
 Json run_with(const std::string& keys, int expected_status) {
   const cli::Folder folder;
   const std::string json = folder.path() + "/r.json";
-  const cli::Result result = cli::moediff("run " + folder.write("s.yaml", cli::small_scenario("stream: aux\ntokens: 5\n" + keys)) + " --json " + json);
+  const cli::Result result = cli::moediff(
+      "run " + folder.write("s.yaml", cli::small_scenario("stream: aux\ntokens: 5\n" + keys)) + " --json " + json);
   EXPECT_EQ(result.status, expected_status) << result.out << result.err;
   return cli::read_json(json)["records"][0];
 }

@@ -11,8 +11,8 @@
 namespace moediff::repo {
 namespace {
 
-constexpr std::array kLayers{"core",   "model",    "scenario", "program", "run",     "compare", "order",
-                             "judge",  "relate",   "diagnose", "store",   "reports", "cli",     "main"};
+constexpr std::array kLayers{"core",  "model",  "scenario", "program", "run",     "compare", "order",
+                             "judge", "relate", "diagnose", "store",   "reports", "cli",     "main"};
 
 // "harness/order/clocks.cc" -> "order"; the reports folder is a layer too; harness/main.cc is "main".
 std::string layer_of(const std::string& path) {
@@ -74,7 +74,8 @@ TEST(Layers, TheJudgingSideNeverSeesFaultsOrExpectations) {
 }
 
 TEST(Layers, HeavyLibrariesStayWhereTheyBelong) {
-  const std::vector<std::pair<std::string, std::string>> homes{{"<Eigen/", "reference/"}, {"<yaml-cpp/", "harness/scenario/"}, {"<hip/", "kernels/"}};
+  const std::vector<std::pair<std::string, std::string>> homes{
+      {"<Eigen/", "reference/"}, {"<yaml-cpp/", "harness/scenario/"}, {"<hip/", "kernels/"}};
   for (const std::string& path : files({"harness", "reports", "reference", "kernels"}, {".h", ".cc", ".hip"})) {
     for (const auto& [library, home] : homes) {
       if (path.rfind(home, 0) == 0) continue;

@@ -37,7 +37,8 @@ TEST(Readme, ItsMoediffCommandsAreAcceptedAsWritten) {
   for (const char* page : {"README.md", "CONTRIBUTING.md", "scenarios/README.md", "reports/README.md"}) {
     for (const std::string& command : shown_commands(page)) {
       if (command.rfind("build/moediff ", 0) != 0) continue;
-      // `run` is shown on whole suites; what is checked here is that it plans: a filter that nothing matches ends with 3.
+      // `run` is shown on whole suites; what is checked here is that it plans: a filter that nothing matches ends
+      // with 3.
       const bool runs = command.rfind("build/moediff run ", 0) == 0;
       const std::string arguments = command.substr(command.find(' '));
       const CommandResult result = shell(kProgram + arguments + (runs ? " --filter no-such-case --out ''" : ""));

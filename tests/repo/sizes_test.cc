@@ -8,7 +8,8 @@ namespace {
 
 TEST(Sizes, NoSourceFileHasMoreThan400Lines) {
   int checked = 0;
-  for (const std::string& path : files({"harness", "reports", "reference", "kernels", "tests"}, {".h", ".cc", ".hip", ".js", ".css"})) {
+  for (const std::string& path :
+       files({"harness", "reports", "reference", "kernels", "tests"}, {".h", ".cc", ".hip", ".js", ".css"})) {
     EXPECT_LE(lines(read(path)).size(), 400u) << path;
     ++checked;
   }
@@ -17,7 +18,8 @@ TEST(Sizes, NoSourceFileHasMoreThan400Lines) {
 
 TEST(Sizes, TheTypicalSourceFileIsShort) {
   std::vector<std::size_t> sizes;
-  for (const std::string& path : files({"harness", "reports", "reference", "kernels"}, {".h", ".cc", ".hip"})) sizes.push_back(lines(read(path)).size());
+  for (const std::string& path : files({"harness", "reports", "reference", "kernels"}, {".h", ".cc", ".hip"}))
+    sizes.push_back(lines(read(path)).size());
   std::sort(sizes.begin(), sizes.end());
   EXPECT_LE(sizes[sizes.size() / 2], 150u);
 }

@@ -28,7 +28,8 @@ TEST(Tables, EveryOutputOfEveryOpHasItsRounding) {
   for (const OpRow& op : kOps) {
     for (const Slot& slot : slots(op.kind)) {
       if (slot.use != SlotUse::write) continue;
-      const bool found = std::any_of(kRoundings.begin(), kRoundings.end(), [&](const RoundingRow& r) { return r.op == op.kind && r.output == slot.name; });
+      const bool found = std::any_of(kRoundings.begin(), kRoundings.end(),
+                                     [&](const RoundingRow& r) { return r.op == op.kind && r.output == slot.name; });
       EXPECT_TRUE(found) << op.name << "." << slot.name;
     }
   }
@@ -50,13 +51,24 @@ TEST(Tables, EveryFaultHasAScenarioWithACleanControl) {
     EXPECT_TRUE(spec.expect.cause) << spec.id << " does not say which cause";
     EXPECT_FALSE(spec.expect.blame_op.empty()) << spec.id << " does not say whom to blame";
   }
-  for (const FaultRow& row : faults()) EXPECT_TRUE(caught.count(std::string(row.name))) << row.name << " has no scenario";
-  for (const std::string& scenario : scenarios_with_fault) EXPECT_TRUE(scenarios_with_control.count(scenario)) << scenario << " has no clean control";
+  for (const FaultRow& row : faults())
+    EXPECT_TRUE(caught.count(std::string(row.name))) << row.name << " has no scenario";
+  for (const std::string& scenario : scenarios_with_fault)
+    EXPECT_TRUE(scenarios_with_control.count(scenario)) << scenario << " has no clean control";
 }
 
 TEST(Tables, NoFileNamesAMachineOrARegistry) {
-  const std::vector<std::string> words{"/wo" "rk/", "/tm" "p/bash_jobs", "deb" "ian.org", "npm" "js.org"};
-  for (const std::string& path : files({"harness", "reports", "reference", "kernels", "tests", "scenarios", "docs"}, {".h", ".cc", ".hip", ".md", ".yaml", ".js"})) {
+  const std::vector<std::string> words{
+      "/wo"
+      "rk/",
+      "/tm"
+      "p/bash_jobs",
+      "deb"
+      "ian.org",
+      "npm"
+      "js.org"};
+  for (const std::string& path : files({"harness", "reports", "reference", "kernels", "tests", "scenarios", "docs"},
+                                       {".h", ".cc", ".hip", ".md", ".yaml", ".js"})) {
     const std::string text = read(path);
     for (const std::string& word : words) EXPECT_EQ(text.find(word), std::string::npos) << path << " contains " << word;
   }

@@ -1,8 +1,8 @@
 // One table row an operand: its dtype and the letters of its dimensions. A letter takes the value of its first
 // appearance; later ones must agree.
-#include <cstring>
-
 #include "kernels/providers/builtin/operands.h"
+
+#include <cstring>
 
 namespace moediff::kernels {
 namespace {

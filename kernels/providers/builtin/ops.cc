@@ -1,8 +1,9 @@
 // From operand slots to launches: one short function an op.
+#include "kernels/providers/builtin/ops.h"
+
 #include "kernels/activation/activation.h"
 #include "kernels/combine/combine.h"
 #include "kernels/dispatch/dispatch.h"
-#include "kernels/providers/builtin/ops.h"
 #include "kernels/router/router.h"
 
 namespace moediff::kernels {

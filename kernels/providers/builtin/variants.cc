@@ -1,11 +1,12 @@
 // The table of variants and the parser of a selection.
+#include "kernels/providers/builtin/variants.h"
+
 #include <algorithm>
 #include <string_view>
 
 #include "kernels/providers/builtin/faulty/faulty.h"
 #include "kernels/providers/builtin/operands.h"
 #include "kernels/providers/builtin/ops.h"
-#include "kernels/providers/builtin/variants.h"
 
 namespace moediff::kernels {
 namespace {

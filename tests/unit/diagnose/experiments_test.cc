@@ -93,8 +93,10 @@ TEST(Experiments, PrivateWorkspacesCureASharedOneAndNothingElse) {
 }
 
 TEST(Experiments, SynchronisingCuresARaceButNotAWrongOrder) {
-  const Faulty race = plant(with_stream(layer_case(), StreamMode::aux), "stream2"), order = plant(layer_case(), "alias1");
-  const auto with_race = experiment("synchronise").apply(race.program, race.hazards), with_order = experiment("synchronise").apply(order.program, order.hazards);
+  const Faulty race = plant(with_stream(layer_case(), StreamMode::aux), "stream2"),
+               order = plant(layer_case(), "alias1");
+  const auto with_race = experiment("synchronise").apply(race.program, race.hazards),
+             with_order = experiment("synchronise").apply(order.program, order.hazards);
   EXPECT_TRUE(clean(with_race->program));
   EXPECT_FALSE(clean(with_order->program));
 }

@@ -35,7 +35,8 @@ TEST(BuildMoeLayer, WithoutAnAuxiliaryStreamTheOrderIsTheOneAskedFor) {
 
 TEST(BuildMoeLayer, OnTheAuxiliaryStreamSharedExpertsReadACloneMadeBeforeTheFork) {
   const Program p = build_moe_layer(with_stream(layer_case(), StreamMode::aux));
-  EXPECT_EQ(names_on(p, "aux"), (std::vector<std::string>{"fork", "shared_gemm1", "shared_activation", "shared_gemm2", "join.record"}));
+  EXPECT_EQ(names_on(p, "aux"),
+            (std::vector<std::string>{"fork", "shared_gemm1", "shared_activation", "shared_gemm2", "join.record"}));
   EXPECT_LT(step_at(p, "clone_hidden"), step_at(p, "fork.record"));
   EXPECT_LT(step_at(p, "join"), step_at(p, "scale_add"));
   const Operand& input = p.steps[static_cast<std::size_t>(step_at(p, "shared_gemm1"))].operands[0];
@@ -78,7 +79,8 @@ TEST(BuildMoeLayer, ChunksGoThroughOneStagingBufferAndCoverEveryToken) {
   }
   EXPECT_EQ(rows, 5);
   EXPECT_EQ(find_calls(p, OpKind::router).size(), 1u);
-  EXPECT_EQ(buffer_of(p, step_at(p, "gemm1[0]"), "hidden_states"), buffer_of(p, step_at(p, "gemm1[2]"), "hidden_states"));
+  EXPECT_EQ(buffer_of(p, step_at(p, "gemm1[0]"), "hidden_states"),
+            buffer_of(p, step_at(p, "gemm1[2]"), "hidden_states"));
 }
 
 TEST(BuildMoeLayer, WithoutSharedExpertsThereIsOnlyTheRoutedPath) {

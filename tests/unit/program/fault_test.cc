@@ -28,7 +28,8 @@ TEST(Faults, Alias1MakesCombineWriteOverTheSharedExpertsInput) {
   Program p = build_moe_layer(layer_case());
   ASSERT_EQ(plant(p, "alias1"), std::nullopt);
   validate(p);
-  EXPECT_EQ(buffer_of(p, find_step(p, "combine"), "routed_out"), buffer_of(p, find_step(p, "shared_gemm1"), "hidden_states"));
+  EXPECT_EQ(buffer_of(p, find_step(p, "combine"), "routed_out"),
+            buffer_of(p, find_step(p, "shared_gemm1"), "hidden_states"));
   EXPECT_EQ(find_step(p, "alloc routed_out"), -1);
 }
 
@@ -39,7 +40,8 @@ TEST(Faults, Alias1ChunkedHitsTheStagingBufferOfEveryChunk) {
   ASSERT_EQ(plant(p, "alias1"), std::nullopt);
   validate(p);
   for (const char* chunk : {"[0]", "[1]", "[2]"}) {
-    EXPECT_EQ(buffer_of(p, find_step(p, std::string("combine") + chunk), "routed_out"), buffer_of(p, find_step(p, "shared_gemm1[0]"), "hidden_states"));
+    EXPECT_EQ(buffer_of(p, find_step(p, std::string("combine") + chunk), "routed_out"),
+              buffer_of(p, find_step(p, "shared_gemm1[0]"), "hidden_states"));
   }
 }
 
@@ -58,7 +60,8 @@ TEST(Faults, Stream1MovesTheCloneBehindTheFork) {
   ASSERT_EQ(plant(p, "stream1"), std::nullopt);
   validate(p);
   EXPECT_EQ(find_step(p, "clone_hidden"), find_step(p, "fork") + 1);
-  EXPECT_EQ(p.streams[static_cast<std::size_t>(p.steps[static_cast<std::size_t>(find_step(p, "clone_hidden"))].stream)], "aux");
+  EXPECT_EQ(p.streams[static_cast<std::size_t>(p.steps[static_cast<std::size_t>(find_step(p, "clone_hidden"))].stream)],
+            "aux");
 }
 
 TEST(Faults, Stream2AndDropWaitRemoveWaits) {

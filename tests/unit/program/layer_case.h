@@ -10,7 +10,15 @@ inline Case layer_case() {
   Case spec;
   spec.id = "test/case";
   spec.scenario = "test.yaml";
-  spec.shape = {.hidden = 16, .inter = 8, .experts = 4, .top_k = 2, .n_group = 1, .topk_group = 1, .n_shared = 1, .norm_topk_prob = true, .routed_scaling_factor = 2.5};
+  spec.shape = {.hidden = 16,
+                .inter = 8,
+                .experts = 4,
+                .top_k = 2,
+                .n_group = 1,
+                .topk_group = 1,
+                .n_shared = 1,
+                .norm_topk_prob = true,
+                .routed_scaling_factor = 2.5};
   spec.seed = 7;
   spec.dtype = DType::bf16;
   spec.tokens = 5;

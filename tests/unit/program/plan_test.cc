@@ -15,7 +15,8 @@ Case named(Case spec, const std::string& id) {
 TEST(Plan, CasesWithEqualProgramsAreRunOnce) {
   Case big = layer_case();
   big.tokens = 257;
-  const Plan plan = make_plan({named(with_stream(big, StreamMode::none), "a/none"), named(with_stream(big, StreamMode::aux), "a/aux")});
+  const Plan plan = make_plan(
+      {named(with_stream(big, StreamMode::none), "a/none"), named(with_stream(big, StreamMode::aux), "a/aux")});
   ASSERT_EQ(plan.cases.size(), 1u);
   EXPECT_EQ(plan.cases[0].collapsed, std::vector<std::string>{"a/aux"});
   EXPECT_EQ(plan.collapsed, 1u);
@@ -31,7 +32,9 @@ TEST(Plan, SchedulesMeanNothingOnOneStream) {
   Case a = named(layer_case(), "a/1"), b = named(layer_case(), "a/2");
   b.schedule.policy = SchedulePolicy::reverse;
   EXPECT_EQ(make_plan({a, b}).cases.size(), 1u);
-  EXPECT_EQ(make_plan({named(with_stream(a, StreamMode::aux), "a/1"), named(with_stream(b, StreamMode::aux), "a/2")}).cases.size(), 2u);
+  EXPECT_EQ(make_plan({named(with_stream(a, StreamMode::aux), "a/1"), named(with_stream(b, StreamMode::aux), "a/2")})
+                .cases.size(),
+            2u);
 }
 
 TEST(Plan, AFaultThatDoesNotApplyIsSkippedWithTheReason) {
@@ -55,7 +58,8 @@ TEST(Plan, CasesThatShareInputsShareAGroup) {
 TEST(Plan, AFilterKeepsACaseWithWhatWasCollapsedIntoIt) {
   Case big = layer_case();
   big.tokens = 257;
-  const Plan plan = make_plan({named(with_stream(big, StreamMode::none), "a/none"), named(with_stream(big, StreamMode::aux), "a/aux"), named(layer_case(), "b/x")});
+  const Plan plan = make_plan({named(with_stream(big, StreamMode::none), "a/none"),
+                               named(with_stream(big, StreamMode::aux), "a/aux"), named(layer_case(), "b/x")});
   const Plan kept = filter_plan(plan, "*aux*");
   ASSERT_EQ(kept.cases.size(), 1u);
   EXPECT_EQ(kept.cases[0].spec.id, "a/none");

@@ -1,9 +1,9 @@
-#include "harness/relate/relation.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <deque>
+
+#include "harness/relate/relation.h"
 
 namespace moediff {
 namespace {
@@ -11,7 +11,8 @@ namespace {
 // Outcomes that own their cases.
 class Group {
  public:
-  Outcome& add(StreamMode stream, std::vector<double> actual, std::int64_t chunk = 0, SchedulePolicy policy = SchedulePolicy::submission) {
+  Outcome& add(StreamMode stream, std::vector<double> actual, std::int64_t chunk = 0,
+               SchedulePolicy policy = SchedulePolicy::submission) {
     Case& spec = cases_.emplace_back();
     spec.id = "case " + std::to_string(cases_.size());
     spec.shape.n_shared = 1;

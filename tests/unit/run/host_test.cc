@@ -92,6 +92,7 @@ struct Fault {
   RunStatus status;
   std::string step, detail;
 };
+void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.variants; }
 class HostFault : public testing::TestWithParam<Fault> {};
 
 TEST_P(HostFault, IsOneVerdictThatNamesTheStep) {
