@@ -1,5 +1,7 @@
 // moediff: this function is the table of contents.
 #include <cstdio>
+#include <filesystem>
+#include <new>
 
 #include "harness/cli/command.h"
 #include "harness/cli/progress_line.h"
@@ -28,6 +30,7 @@ int follow_the_flow(const Command& command) {
 
   // Each group once by the reference, each case once by the candidate in its worker: compared, ordered, judged, and
   // where it fails run again with one intervention at a time.
+  check_report_targets(command);
   Report report = begin_report(command);
   ProgressLine progress(command, plan);
   PlanResult result = run_plan(plan, run_settings(command), [&](const CaseRecord& record) { progress.show(record); });
@@ -64,10 +67,19 @@ int main(int argc, char** argv) {
   using namespace moediff;
   if (is_worker(argc, argv)) return run_worker(argc, argv);  // the candidate's side, see harness/run
   try {
-    return run(parse_command_line(argc, argv));
+    const int status = run(parse_command_line(argc, argv));
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+    std::fprintf(stderr, "moediff: the results could not be written to stdout\n");
+    return 2;
   } catch (const UserError& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 2;
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::fprintf(stderr, "moediff: %s\n", error.what());
+    return 2;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "moediff: cannot run here: out of memory\n");
+    return 125;
   } catch (const CannotRun& reason) {
     std::fprintf(stderr, "moediff: cannot run here: %s\n", reason.what());
     return 125;

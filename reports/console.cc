@@ -77,8 +77,10 @@ std::string render_summary(const Report& report, bool colour) {
   if (s.collapsed > 0) text += fmt::format(" ({} collapsed: the same Program as another case)", s.collapsed);
   text += fmt::format("\n{}: {} pass, {} fail, {} skipped\n", count_of(s.relations, "relation", "relations"),
                       s.relations_pass, s.relations_fail, s.relations_skipped);
-  const std::string verdict = s.unexpected == 0 ? paint("everything as expected", Ink::green, colour)
-                                                : paint(fmt::format("{} UNEXPECTED", s.unexpected), Ink::red, colour);
+  const bool nothing = s.unexpected == 0 && s.pass + s.fail == 0;
+  const std::string verdict = nothing             ? paint("nothing was checked", Ink::yellow, colour)
+                              : s.unexpected == 0 ? paint("everything as expected", Ink::green, colour)
+                                                  : paint(fmt::format("{} UNEXPECTED", s.unexpected), Ink::red, colour);
   return text + fmt::format("{}, {:.1f} s\n", verdict, s.seconds);
 }
 

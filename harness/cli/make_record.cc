@@ -85,19 +85,32 @@ void set_independence(CaseRecord& record, const OrderResult& order) {
   }
 }
 
-}  // namespace
-
-std::string repro_line(const Case& spec, const std::string& program) {
-  return fmt::format("{} run {} --filter '{}' --seed {}", program, spec.scenario, spec.id, spec.seed);
+std::string shell_quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
 }
 
-CaseRecord begin_record(const PlannedCase& planned, const std::string& group, const std::string& program) {
+// Quoted only where a shell would take it for something else.
+std::string shell_word(const std::string& text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:,@%=";
+  return !text.empty() && text.find_first_not_of(kPlain) == std::string::npos ? text : shell_quoted(text);
+}
+
+}  // namespace
+
+std::string repro_line(const Case& spec, const ReproContext& context) {
+  return fmt::format("{} run {} --filter {} --seed {}{}", shell_word(context.program), shell_word(spec.scenario),
+                     shell_quoted(spec.id), spec.seed, context.options);
+}
+
+CaseRecord begin_record(const PlannedCase& planned, const std::string& group, const ReproContext& context) {
   CaseRecord record;
   record.spec = planned.spec;
   record.group = group;
   record.schedule = to_string(planned.schedule);
   record.collapsed = planned.collapsed;
-  record.repro = repro_line(planned.spec, program);
+  record.repro = repro_line(planned.spec, context);
   if (planned.spec.skip_reason) {
     record.verdict.status = Status::skipped;
     record.observed = "declared";

@@ -1,6 +1,7 @@
 // The report's header, its files, and the exit status.
 #include <fmt/format.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -50,28 +51,69 @@ Environment environment(const Command& command) {
       Error{{path, 0, 0}, "", "the report cannot be written: " + why, "name a place that is writable and has room"});
 }
 
-// Written beside and renamed, so that a full disk or a kill leaves the old report, not half of a new one.
-void write_file(const std::string& path, const std::string& text) {
-  const std::string beside = path + ".part";
+void make_folder_of(const std::string& path) {
   std::error_code error;
-  if (const auto folder = std::filesystem::path(path).parent_path(); !folder.empty()) {
-    std::filesystem::create_directories(folder, error);
-    if (error) cannot_write(path, error.message());
-  }
-  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
+  const auto folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error) cannot_write(path, error.message());
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file.write(text.data(), static_cast<std::streamsize>(text.size()));
   file.close();
-  if (!file) {
-    std::filesystem::remove(beside, error);
-    cannot_write(path, "no such folder, no permission, or no space");
-  }
+  if (file) return;
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::remove(path, ignored);
+  cannot_write(path, "no such folder, no permission, or no space");
+}
+
+// Devices, pipes and links stay what they are: they are written to, not replaced.
+bool is_special(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::symlink_status(path, error);
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+}
+
+// Written beside and renamed, so that a full disk or a kill leaves the old report, not half of a new one; under a name
+// of this process's own, so that two runs do not meet.
+void write_file(const std::string& path, const std::string& text) {
+  make_folder_of(path);
+  if (is_special(path)) return write_text(path, text);
+  const std::string beside = fmt::format("{}.{}.part", path, getpid());
+  write_text(beside, text);
+  std::error_code error;
   std::filesystem::rename(beside, path, error);
-  if (error) cannot_write(path, error.message());
+  if (!error) return;
+  const std::string why = error.message();
+  std::filesystem::remove(beside, error);
+  cannot_write(path, why);
+}
+
+std::vector<std::string> report_targets(const Command& command) {
+  std::vector<std::string> targets;
+  for (const std::string& path : {command.json, command.junit}) {
+    if (!path.empty()) targets.push_back(path);
+  }
+  if (command.out.empty()) return targets;
+  for (const char* name : {"report.json", "report.xml", "report.html"}) targets.push_back(command.out + "/" + name);
+  return targets;
 }
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 }  // namespace
+
+void check_report_targets(const Command& command) {
+  for (const std::string& path : report_targets(command)) {
+    make_folder_of(path);
+    if (std::filesystem::is_directory(path)) cannot_write(path, "it is a folder");
+    if (is_special(path)) continue;
+    const std::string probe = fmt::format("{}.{}.part", path, getpid());
+    write_text(probe, "");
+    std::filesystem::remove(probe);
+  }
+}
 
 Report begin_report(const Command& command) {
   Report report;

@@ -4,10 +4,12 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <new>
 #include <set>
 #include <thread>
 
 #include "harness/cli/doubt.h"
+#include "harness/cli/expectation.h"
 #include "harness/cli/make_record.h"
 #include "harness/compare/compare.h"
 #include "harness/core/hash.h"
@@ -39,7 +41,7 @@ class GroupRun {
 
   CaseRecord run(const PlannedCase& planned) {
     const auto start = std::chrono::steady_clock::now();
-    CaseRecord record = begin_record(planned, group_.name, settings_.program);
+    CaseRecord record = begin_record(planned, group_.name, settings_.repro);
     record.input_hash = input_hash_;
     const RunRequest request = make_request(planned);
     Run run = executor_.run(request);
@@ -121,13 +123,28 @@ struct Shared {
   std::exception_ptr failure;
 };
 
+// Memory that runs out is the machine's doing: the case is an error, the suite goes on.
+CaseRecord run_or_run_out(GroupRun& group, const PlannedCase& planned, const std::string& name,
+                          const RunSettings& settings) {
+  try {
+    return group.run(planned);
+  } catch (const std::bad_alloc&) {
+    CaseRecord record = begin_record(planned, name, settings.repro);
+    record.verdict.status = Status::error;
+    record.verdict.explanation = "Out of memory: the case could not be decided on this machine.";
+    record.unexpected_because = unexpected_because(planned.spec.expect, record.verdict);
+    record.as_expected = record.unexpected_because.empty();
+    return record;
+  }
+}
+
 void run_group(const Plan& plan, std::size_t index, const RunSettings& settings, Executor& executor, Shared& shared,
                const std::function<void(const CaseRecord&)>& done) {
   const Group& group = plan.groups[index];
   GroupRun group_run(plan, group, settings, executor);
   for (const std::size_t c : group.cases) {
     if (shared.stop) return;
-    CaseRecord record = group_run.run(plan.cases[c]);
+    CaseRecord record = run_or_run_out(group_run, plan.cases[c], group.name, settings);
     const std::lock_guard lock(shared.mutex);
     if (settings.fail_fast && !record.as_expected) shared.stop = true;
     done(record);
@@ -184,7 +201,7 @@ PlanResult run_plan(const Plan& plan, const RunSettings& settings, const std::fu
   PlanResult result;
   for (std::size_t c = 0; c < plan.cases.size(); ++c) {
     if (plan.cases[c].spec.skip_reason) {
-      result.cases.push_back(begin_record(plan.cases[c], "", settings.program));
+      result.cases.push_back(begin_record(plan.cases[c], "", settings.repro));
     } else if (const auto found = shared.cases.find(c); found != shared.cases.end()) {
       result.cases.push_back(std::move(found->second));
     }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "harness/cli/make_record.h"
 #include "harness/program/plan.h"
 #include "harness/run/executor.h"
 #include "harness/store/record.h"
@@ -12,8 +13,8 @@ namespace moediff {
 
 struct RunSettings {
   ExecutorOptions executor;
-  std::string program = "moediff";  ///< as the user called it: for repro lines
-  int jobs = 1;                     ///< groups worked on at once, each with a worker of its own
+  ReproContext repro;
+  int jobs = 1;  ///< groups worked on at once, each with a worker of its own
   bool fail_fast = false;
   std::optional<double> timeout;  ///< replaces the cases' own
 };

@@ -18,6 +18,8 @@ int doctor(const Command& command);
 
 /// Version, commit, build, machine and command of this run.
 Report begin_report(const Command& command);
+/// UserError, before anything runs, for report files that cannot be written.
+void check_report_targets(const Command& command);
 /// Writes the files the command asks for and prints failures and summary to stdout. UserError when a file cannot be
 /// written.
 void write_reports(const Command& command, const Report& report);

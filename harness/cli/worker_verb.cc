@@ -5,6 +5,7 @@
 #include <cstring>
 #include <thread>
 
+#include "harness/core/text.h"
 #include "harness/program/fault_table.h"
 
 namespace moediff {
@@ -25,7 +26,9 @@ int run_worker(int argc, char** argv) {
 
 RunSettings run_settings(const Command& command) {
   RunSettings settings;
-  settings.program = command.program;
+  settings.repro.program = command.program;
+  if (command.timeout) settings.repro.options += " --timeout " + short_number(*command.timeout, 9);
+  if (command.backend != "host") settings.repro.options += " --backend " + command.backend;
   settings.executor.backend = command.backend;
   settings.executor.in_process = command.in_process;
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));

@@ -47,14 +47,23 @@ Refusal alias1(Program& program, std::string_view) {
 }
 
 Refusal alias2(Program& program, std::string_view) {
+  if (find_calls(program, OpKind::combine).size() > 1 || find_step(program, "stage_hidden[0]") >= 0) {
+    return "chunked, the routed experts write over the staging buffer, which the residual add does not read";
+  }
   if (find_calls(program, OpKind::residual_add).empty())
     return "nothing reads hidden_states after the layer (residual: false)";
   return combine_in_place(program);
 }
 
+bool is_in_place(const Program& program) {
+  const std::vector<int> gemm1 = find_calls(program, OpKind::gemm1), combine = find_calls(program, OpKind::combine);
+  return buffer_of(program, combine.front(), "routed_out") == buffer_of(program, gemm1.front(), "hidden_states");
+}
+
 Refusal stream1(Program& program, std::string_view) {
   const int clone = find_step(program, "clone_hidden"), fork = find_step(program, "fork");
   if (clone < 0 || fork < 0) return "there is no clone and no fork (stream is not aux)";
+  if (!is_in_place(program)) return "nothing writes what the clone reads (in_place is false)";
   program.steps[static_cast<std::size_t>(clone)].stream = program.steps[static_cast<std::size_t>(fork)].stream;
   move_step(program, clone, fork + 1);
   return std::nullopt;
@@ -82,7 +91,15 @@ Refusal redundant_wait(Program& program, std::string_view) {
   return std::nullopt;
 }
 
+Refusal needs_two_split_gemms(const Program& program) {
+  if (program.streams.size() < 2) return "both gemms run on one stream, in order (stream is not aux)";
+  const std::vector<int> gemm1 = find_calls(program, OpKind::gemm1);
+  if (buffer_of(program, gemm1.front(), "workspace") < 0) return "no gemm has a workspace (split_k is 1)";
+  return std::nullopt;
+}
+
 Refusal workspace1(Program& program, std::string_view) {
+  if (Refusal refusal = needs_two_split_gemms(program)) return refusal;
   const std::vector<int> mine = values_named(program, "shared_gemm1_workspace"),
                          theirs = values_named(program, "gemm1_workspace");
   if (mine.empty() || theirs.empty()) return "there are no two split-K gemms (split_k: 1, or no shared experts)";
@@ -103,13 +120,27 @@ Refusal lifetime1(Program& program, std::string_view) {
   return std::nullopt;
 }
 
+// Kernel variants leave the Program as it is; these only say where planting them would show nothing.
+Refusal alias1_undeclared(Program& program, std::string_view) {
+  if (is_in_place(program)) return "the layer is in place already, and declares it";
+  Program declared = program;
+  return alias1(declared, "");
+}
+
+Refusal workspace1_undeclared(Program& program, std::string_view) { return needs_two_split_gemms(program); }
+
+Refusal needs_shared_experts(Program& program, std::string_view) {
+  if (find_calls(program, OpKind::shared_activation).empty()) return "there are no shared experts on their own";
+  return std::nullopt;
+}
+
 // clang-format off
 constexpr std::array<FaultRow, 20> kFaults{{
     {"alias1", "ALIAS-1", "vllm-project/vllm#28942", "declared", "n_shared > 0, effective_stream none, routed_first, in_place false",
      "the routed experts write their result over hidden_states (chunked: the staging buffer) before the shared experts read it", "", alias1},
-    {"alias1_undeclared", "ALIAS-1", "vllm-project/vllm#28942", "undeclared", "n_shared > 0, effective_stream none, routed_first",
-     "as alias1, by a combine kernel that also writes through a pointer it kept from gemm1", "combine=alias1", nullptr},
-    {"alias2", "ALIAS-2", "vllm-project/vllm#20152", "declared", "residual true, in_place false",
+    {"alias1_undeclared", "ALIAS-1", "vllm-project/vllm#28942", "undeclared", "n_shared > 0, effective_stream none, routed_first, in_place false",
+     "as alias1, by a combine kernel that also writes through a pointer it kept from gemm1", "combine=alias1", alias1_undeclared},
+    {"alias2", "ALIAS-2", "vllm-project/vllm#20152", "declared", "residual true, in_place false, chunk 0",
      "the routed experts write over hidden_states, and the residual add after the layer reads it", "", alias2},
     {"alias2_undeclared", "ALIAS-2", "vllm-project/vllm#20152", "undeclared", "any",
      "an op registered as pure scales its input in place", "gemm1=alias2", nullptr},
@@ -124,7 +155,7 @@ constexpr std::array<FaultRow, 20> kFaults{{
     {"workspace1", "WORKSPACE-1", "vllm-project/vllm#48223, #52024, #52033, #56098", "declared", "effective_stream aux, split_k > 1",
      "two split-K gemms on two streams keep their partial sums in one buffer", "", workspace1},
     {"workspace1_undeclared", "WORKSPACE-1", "vllm-project/vllm#48223, #52024, #52033, #56098", "undeclared", "effective_stream aux, split_k > 1",
-     "as workspace1, by kernels with one static scratch array", "gemm1=static_scratch,shared_gemm1=static_scratch", nullptr},
+     "as workspace1, by kernels with one static scratch array", "gemm1=static_scratch,shared_gemm1=static_scratch", workspace1_undeclared},
     {"lifetime1", "LIFETIME-1", "ROCm/aiter#2381", "declared", "effective_stream aux, in_place false",
      "the clone goes back to the main stream's pool while the auxiliary stream still has to read it", "", lifetime1},
     {"wrong_math", "KSEL-1", "ROCm/aiter#3933", "undeclared", "any", "gemm2 leaves out the last product of every dot product",
@@ -142,7 +173,7 @@ constexpr std::array<FaultRow, 20> kFaults{{
     {"reads_out_of_bounds", "none", "none: a kernel that reads past its buffer", "undeclared", "any", "gemm2 reads past the end of its input",
      "gemm2=reads_out_of_bounds", nullptr},
     {"barrier_divergence", "KSYNC-1", "sgl-project/sglang#3534", "undeclared", "n_shared > 0, effective_stream none or aux",
-     "half of a block's threads wait at a barrier that the others never reach", "shared_activation=barrier_divergence", nullptr},
+     "half of a block's threads wait at a barrier that the others never reach", "shared_activation=barrier_divergence", needs_shared_experts},
 }};
 // clang-format on
 

@@ -21,7 +21,7 @@ struct FaultRow {
   std::string_view summary;   ///< what goes wrong, one sentence
   std::string_view variants;  ///< undeclared: ProviderSpec::variants
   /// Rewrites the Program and returns nothing, or returns why the fault does not apply to it. `argument` is the case's
-  /// `drop_wait`. Null for undeclared faults.
+  /// `drop_wait`. For undeclared faults it changes nothing and only refuses; null: applies everywhere.
   std::optional<std::string> (*rewrite)(Program& program, std::string_view argument);
 };
 

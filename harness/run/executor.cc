@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <filesystem>
+#include <utility>
 
 #include "harness/core/error.h"
 #include "harness/run/capture.h"
@@ -61,9 +63,13 @@ class WorkerExecutor : public Executor {
   Run run(const RunRequest& request) override {
     require_provider(options_, request.provider);
     std::vector<ProbeCrash> crashes;
+    bool killed_before = false;
     for (;;) {
       std::optional<ProbeCrash> crash;
+      killed_ = false;
       Run run = attempt(request, crashes, crash);
+      // Somebody's kill, the out-of-memory killer's most likely, says nothing of the candidate: once more.
+      if (killed_ && !std::exchange(killed_before, true)) continue;
       // Each turn rules one more probe out, so this ends.
       const bool is_new = crash && std::none_of(crashes.begin(), crashes.end(), [&](const ProbeCrash& known) {
                             return known.step == crash->step && known.target == crash->target;
@@ -84,6 +90,7 @@ class WorkerExecutor : public Executor {
   std::unique_ptr<WorkerProcess> worker_;
   std::shared_ptr<const Inputs> sent_;  ///< what the worker holds; kept alive, so that its address names it
   std::uint64_t inputs_number_ = 0, request_number_ = 0;
+  bool killed_ = false;  ///< the last attempt was ended from outside
 };
 
 /// A worker that ended between two runs is not this run's doing: it is replaced without a word.
@@ -145,9 +152,12 @@ Run WorkerExecutor::lose_worker(const RunRequest& request, Received received, st
     worker_->kill();
     run = failed_run(RunStatus::crash, "the worker's answer makes no sense: its memory was overwritten", page.step());
   } else {
-    run = run_after_death(program, page, to_string(worker_->end()));
+    const Ending ending = worker_->end();
+    run = run_after_death(program, page, to_string(ending));
+    killed_ = ending.signal == SIGKILL || ending.signal == SIGTERM;
+    if (killed_) run.status = RunStatus::error;  // no fault of the candidate's has these signals
   }
-  crash = interrupted_probe(program, page, run.detail);
+  if (!killed_) crash = interrupted_probe(program, page, run.detail);
   worker_.reset();
   sent_.reset();
   return run;

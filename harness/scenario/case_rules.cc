@@ -56,6 +56,15 @@ Answer top_k_within_groups(const Draft& d) {
                             choice, s.topk_group, s.n_group),
                 fmt::format("use a value from 1 to {}, or raise topk_group", choice)};
 }
+// Grids of 65535 blocks of 32 rows are the limit of a launch; half of that leaves room for the ragged tiles of experts.
+Answer rows_within_a_launch(const Draft& d) {
+  constexpr std::int64_t kRows = std::int64_t{1} << 20;
+  const std::int64_t width = d.spec.shape.top_k + d.spec.shape.n_shared,
+                     most = kRows / std::max<std::int64_t>(width, 1);
+  if (d.spec.tokens <= most) return std::nullopt;
+  return Broken{fmt::format("tokens times (top_k + n_shared) must not exceed {} rows", kRows),
+                fmt::format("use at most {} tokens", most)};
+}
 Answer split_k_within_hidden(const Draft& d) {
   if (d.spec.split_k <= d.spec.shape.hidden) return std::nullopt;
   return Broken{fmt::format("split_k must not exceed hidden ({})", d.spec.shape.hidden),
@@ -110,12 +119,13 @@ Answer stated_stream_is_true(const Draft& d) {
       fmt::format("write {}, or remove the key", row.get(d.spec))};
 }
 
-constexpr std::array<CaseRule, 16> kRules{{
+constexpr std::array<CaseRule, 17> kRules{{
     {"model.top_k", {"model.experts"}, top_k_within_experts},
     {"model.n_group", {"model.experts"}, groups_divide_experts},
     {"model.topk_group", {"model.n_group"}, topk_group_within_groups},
     {"model.top_k", {"model.experts", "model.n_group", "model.topk_group"}, top_k_within_groups},
     {"split_k", {"model.hidden"}, split_k_within_hidden},
+    {"tokens", {"model.top_k", "model.n_shared"}, rows_within_a_launch},
     {"input.kind",
      {"input.capture", "input.checkpoint", "input.hidden_states", "input.weights_prefix"},
      input_is_complete},

@@ -37,7 +37,12 @@ class Loader {
   }
 
  private:
-  static std::string identity(const std::string& path) { return fs::weakly_canonical(path).string(); }
+  // A path that cannot be resolved (a loop of links, a name too long) is told apart by its text; reading it reports it.
+  static std::string identity(const std::string& path) {
+    std::error_code problem;
+    const fs::path resolved = fs::weakly_canonical(path, problem);
+    return problem ? path : resolved.string();
+  }
 
   bool check_cycle(const std::string& path, const Place& asked) {
     const auto same = [&](const std::string& open) { return identity(open) == identity(path); };
@@ -52,10 +57,13 @@ class Loader {
 
   std::optional<std::string> read(const std::string& path, const Place& asked) {
     std::error_code problem;
-    const bool exists = fs::exists(path, problem);
-    std::ifstream stream(path, std::ios::binary);
-    if (!exists || fs::is_directory(path, problem) || !stream) {
-      errors_.push_back({asked, path, exists ? "the file cannot be read" : "there is no such file",
+    const bool exists = fs::exists(path, problem) || problem;
+    // Regular files only: a pipe that nobody writes to would be waited for without end.
+    const bool regular = fs::is_regular_file(path, problem);
+    std::ifstream stream;
+    if (regular) stream.open(path, std::ios::binary);
+    if (!regular || !stream) {
+      errors_.push_back({asked, path, exists ? "this is not a file that can be read" : "there is no such file",
                          asked.line > 0 ? "an include is a path relative to the folder of its own file"
                                         : "name a scenario file or a folder"});
       return std::nullopt;

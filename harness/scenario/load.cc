@@ -29,7 +29,8 @@ void add_folder(const std::string& folder, std::vector<File>& files, std::vector
   std::error_code problem;
   for (fs::recursive_directory_iterator entry(folder, problem), end; !problem && entry != end;
        entry.increment(problem)) {
-    if (entry->path().extension() == ".yaml" && !entry->is_directory())
+    std::error_code ignored;
+    if (entry->path().extension() == ".yaml" && !entry->is_directory(ignored))
       found.push_back(entry->path().lexically_normal().string());
   }
   if (problem)
@@ -50,7 +51,11 @@ std::vector<File> find_files(std::span<const std::string> paths, std::vector<Err
     }
   }
   std::set<fs::path> seen;
-  std::erase_if(files, [&](const File& file) { return !seen.insert(fs::weakly_canonical(file.path)).second; });
+  std::erase_if(files, [&](const File& file) {
+    std::error_code unresolved;  // reading the file reports it
+    const fs::path resolved = fs::weakly_canonical(file.path, unresolved);
+    return !seen.insert(unresolved ? fs::path(file.path) : resolved).second;
+  });
   return files;
 }
 

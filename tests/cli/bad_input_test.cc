@@ -1,6 +1,7 @@
 // The user's mistakes: place, value, rule, remedy; exit 2; found before anything runs.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -102,11 +103,23 @@ TEST(BadInput, AnUnknownFaultIsRefusedWithASuggestion) {
   expect_refused(small_scenario("fault: alais1\naxes: {tokens: [5]}\n"), {"alais1", "alias1"});
 }
 
+TEST(BadInput, WhatIsNoRegularFileIsRefusedAtOnce) {
+  const Folder folder;
+  const std::string pipe = folder.path() + "/pipe.yaml", loop = folder.path() + "/loop.yaml";
+  ASSERT_EQ(std::system(("mkfifo " + pipe).c_str()), 0);
+  std::filesystem::create_symlink(loop, loop);
+  for (const std::string& path : {pipe, loop, folder.path(), std::string(300, 'a')}) {
+    const Result result = moediff("check " + path);
+    EXPECT_EQ(result.status, 2) << path << result.out << result.err;
+  }
+}
+
 TEST(BadInput, AReportThatCannotBeWrittenLeavesTheOldOne) {
   const Folder folder;
   const std::string path = folder.write("s.yaml", small_scenario("axes: {tokens: [2]}\n"));
   const Result result = moediff("run " + path + " --json /dev/full/report.json");
   EXPECT_EQ(result.status, 2) << result.err;
+  EXPECT_EQ(result.out, "") << "found before anything runs";
   EXPECT_NE(result.err.find("/dev/full/report.json"), std::string::npos) << result.err;
 }
 

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -64,6 +66,32 @@ TEST(Run, TheReproLineOfAFailureReproducesIt) {
   record.erase("seconds");
   repeated.erase("seconds");
   EXPECT_EQ(record, repeated);
+}
+
+TEST(Run, TheReproLineIsQuotedForAShell) {
+  const Folder folder;
+  const std::string path = folder.write("o'd name.yaml", small_scenario(kFounding)), json = folder.path() + "/a.json";
+  ASSERT_EQ(moediff("run \"" + path + "\" --timeout 30 --json " + json).status, 1);
+  const std::string repro = read_json(json)["records"][0]["repro"];
+  EXPECT_NE(repro.find("--timeout 30"), std::string::npos) << repro;
+  const int status = std::system((repro + " >/dev/null 2>&1").c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 1) << repro;
+}
+
+TEST(Run, AReportNamedAsALinkIsWrittenThroughIt) {
+  const Folder folder;
+  const std::string target = folder.write("target", "old"), link = folder.path() + "/link";
+  std::filesystem::create_symlink(target, link);
+  ASSERT_EQ(moediff("run " + folder.write("s.yaml", small_scenario("tokens: 2\n")) + " --json " + link).status, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(read_json(target)["schema_version"], 1);
+}
+
+TEST(Run, ResultsThatCannotBePrintedAreAnError) {
+  const Folder folder;
+  const std::string path = folder.write("s.yaml", small_scenario("tokens: 2\n"));
+  const int status = std::system((MOEDIFF_BUILD_DIR "/moediff list " + path + " >/dev/full 2>/dev/null").c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 2);
 }
 
 TEST(Run, NothingColouredGoesIntoAPipe) {

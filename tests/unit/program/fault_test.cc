@@ -17,7 +17,7 @@ std::optional<std::string> plant(Program& program, const char* fault, const char
 TEST(Faults, NamesAreUniqueAndEveryRowIsPlantedOneWay) {
   for (const FaultRow& row : faults()) {
     EXPECT_EQ(find_fault(row.name), &row);
-    EXPECT_EQ(row.rewrite == nullptr, row.planted == "undeclared") << row.name;
+    EXPECT_TRUE(row.planted == "undeclared" || row.rewrite != nullptr) << row.name;
     EXPECT_EQ(row.variants.empty(), row.planted == "declared") << row.name;
     EXPECT_FALSE(row.summary.empty() || row.report.empty() || row.needs.empty()) << row.name;
   }
@@ -55,8 +55,43 @@ TEST(Faults, Alias1RefusesWhereNobodyCouldBeHurt) {
   EXPECT_TRUE(plant(fused, "alias1"));
 }
 
+TEST(Faults, UndeclaredOnesLeaveTheProgramAsItIs) {
+  Case spec = with_stream(layer_case(), StreamMode::aux);
+  spec.split_k = 2;
+  for (const FaultRow& row : faults()) {
+    if (row.planted != "undeclared" || row.rewrite == nullptr) continue;
+    for (Program p : {build_moe_layer(layer_case()), build_moe_layer(spec)}) {
+      const std::uint64_t before = hash(p);
+      row.rewrite(p, "");
+      EXPECT_EQ(hash(p), before) << row.name;
+    }
+  }
+}
+
+TEST(Faults, RefuseWhereTheyWouldShowNothing) {
+  Case chunked = layer_case(), fused = with_stream(layer_case(), StreamMode::fused), alone = layer_case(),
+       in_place = layer_case();
+  chunked.chunk = 2;
+  chunked.residual = fused.residual = true;
+  fused.chunk = 4;
+  alone.shape.n_shared = 0;
+  in_place.in_place = true;
+  Program a = build_moe_layer(chunked), b = build_moe_layer(fused), c = build_moe_layer(alone),
+          d = build_moe_layer(in_place), e = build_moe_layer(with_stream(layer_case(), StreamMode::aux)),
+          f = build_moe_layer(layer_case());
+  EXPECT_TRUE(plant(a, "alias2"));
+  EXPECT_TRUE(plant(b, "alias2"));
+  EXPECT_TRUE(plant(c, "barrier_divergence"));
+  EXPECT_TRUE(plant(d, "alias1_undeclared"));
+  EXPECT_TRUE(plant(e, "stream1"));
+  EXPECT_TRUE(plant(e, "workspace1_undeclared"));
+  EXPECT_TRUE(plant(f, "workspace1"));
+}
+
 TEST(Faults, Stream1MovesTheCloneBehindTheFork) {
-  Program p = build_moe_layer(with_stream(layer_case(), StreamMode::aux));
+  Case spec = with_stream(layer_case(), StreamMode::aux);
+  spec.in_place = true;
+  Program p = build_moe_layer(spec);
   ASSERT_EQ(plant(p, "stream1"), std::nullopt);
   validate(p);
   EXPECT_EQ(find_step(p, "clone_hidden"), find_step(p, "fork") + 1);
