@@ -185,6 +185,13 @@ TEST_P(ImpossibleModel, IsReportedAtTheValueThatBreaksTheRule) {
   EXPECT_THAT(mistakes_of(text), ElementsAre("x.yaml:3:" + std::string(GetParam().said)));
 }
 
+TEST(Mistakes, MoreRowsThanALaunchHoldsAreRefused) {
+  EXPECT_THAT(
+      mistakes_of("scenario: Test\ntokens: 524289\nmodel: {hidden: 4, inter: 4, experts: 4, top_k: 2}\n"),
+      ElementsAre("x.yaml:2:9: error: found '524289': tokens times (top_k + n_shared) must not exceed 1048576 rows; "
+                  "use at most 524288 tokens"));
+}
+
 const ModelMistake kModelMistakes[] = {
     {"MoreChosenThanThere", "experts: 8, top_k: 9",
      "51: error: found '9': top_k must not exceed experts (8); use a value from 1 to 8"},
