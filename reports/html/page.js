@@ -10,7 +10,7 @@ function headline(summary) {
 function subline(summary) {
   const parts = [plural(summary.cases, "case", "cases"), plural(summary.relations, "relation", "relations")];
   if (summary.collapsed) parts.push(`${summary.collapsed} collapsed (the same Program as another case)`);
-  parts.push(`${summary.seconds.toFixed(1)} s`, `backend ${report.environment.backend}`, `provider ${report.environment.provider}`);
+  parts.push(`${entries.length} results below, relations among them`, `${summary.seconds.toFixed(1)} s`, `backend ${report.environment.backend}`, `provider ${report.environment.provider}`);
   return parts.join(" · ");
 }
 

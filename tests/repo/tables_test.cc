@@ -57,22 +57,5 @@ TEST(Tables, EveryFaultHasAScenarioWithACleanControl) {
     EXPECT_TRUE(scenarios_with_control.count(scenario)) << scenario << " has no clean control";
 }
 
-TEST(Tables, NoFileNamesAMachineOrARegistry) {
-  const std::vector<std::string> words{
-      "/wo"
-      "rk/",
-      "/tm"
-      "p/bash_jobs",
-      "deb"
-      "ian.org",
-      "npm"
-      "js.org"};
-  for (const std::string& path : files({"harness", "reports", "reference", "kernels", "tests", "scenarios", "docs"},
-                                       {".h", ".cc", ".hip", ".md", ".yaml", ".js"})) {
-    const std::string text = read(path);
-    for (const std::string& word : words) EXPECT_EQ(text.find(word), std::string::npos) << path << " contains " << word;
-  }
-}
-
 }  // namespace
 }  // namespace moediff::repo
