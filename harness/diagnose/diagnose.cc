@@ -17,7 +17,12 @@ struct Reading {
   double worst = 0;  ///< max |actual - expected| / max |expected| of the outputs
 };
 
+// A run whose outputs were not compared shows nothing, and so counts as no cure.
 Reading read_off(const Diff& diff) {
+  const auto is_compared_output = [](const StageDiff& s) { return s.mode == DiffMode::chained && s.compared > 0; };
+  if (std::none_of(diff.stages.begin(), diff.stages.end(), is_compared_output)) {
+    return {true, std::numeric_limits<double>::infinity()};
+  }
   const bool wrong = std::any_of(diff.stages.begin(), diff.stages.end(), [](const StageDiff& s) { return s.failed(); });
   return {wrong, diff.worst_chained};
 }

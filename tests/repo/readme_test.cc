@@ -40,9 +40,9 @@ TEST(Readme, ItsMoediffCommandsAreAcceptedAsWritten) {
       // `run` is shown on whole suites; what is checked here is that it plans: a filter that nothing matches ends
       // with 3.
       const bool runs = command.rfind("build/moediff run ", 0) == 0;
-      const std::string arguments = command.substr(command.find(' '));
-      const CommandResult result = shell(kProgram + arguments + (runs ? " --filter no-such-case --out ''" : ""));
-      if (command.find("--out") != std::string::npos || command.find("--filter") != std::string::npos) continue;
+      std::string arguments = command.substr(command.find(' '));
+      if (const auto out = arguments.find(" --out "); out != std::string::npos) arguments.resize(out);
+      const CommandResult result = shell(kProgram + arguments + (runs ? " --filter no-such-case" : ""));
       EXPECT_EQ(result.status, runs ? 3 : 0) << command << "\n" << result.output;
       ++checked;
     }
