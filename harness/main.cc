@@ -46,6 +46,12 @@ int follow_the_flow(const Command& command) {
 
 int run(const Command& command) {
   switch (command.verb) {
+    case Verb::replay:
+      return replay(command);
+    case Verb::conformance:
+      return check_conformance(command);
+    case Verb::sensitivity:
+      return show_sensitivity(command);
     case Verb::explain:
       return explain(command);
     case Verb::faults:

@@ -15,7 +15,7 @@ Terms combine(std::span<const double> x, std::span<const std::int32_t> rows, std
   using ConstRow = Eigen::Map<const Eigen::ArrayXd>;
   require(tokens >= 0 && width >= 0 && hidden >= 0, "sizes must not be negative");
   require(static_cast<std::int64_t>(rows.size()) == tokens * width, "rows must be [tokens, width]");
-  require(weights.size() == rows.size(), "weights must be [tokens, width]");
+  require(weights.empty() || weights.size() == rows.size(), "weights must be [tokens, width]");
   const auto exists = [&](std::int32_t row) {
     return row >= 0 && (row + std::int64_t{1}) * hidden <= static_cast<std::int64_t>(x.size());
   };
@@ -31,9 +31,10 @@ Terms combine(std::span<const double> x, std::span<const std::int32_t> rows, std
     Row sum_sq_partial(out.sum_sq_partial.data() + t * hidden, hidden);
     for (std::int64_t slot = t * width; slot < (t + 1) * width; ++slot) {
       const auto i = static_cast<std::size_t>(slot);
+      const double weight = weights.empty() ? 1.0 : weights[i];
       const ConstRow expert_out(x.data() + rows[i] * hidden, hidden);
-      value += weights[i] * expert_out;
-      sum_abs += (weights[i] * expert_out).abs();
+      value += weight * expert_out;
+      sum_abs += (weight * expert_out).abs();
       sum_sq_partial += value.square();
     }
   }

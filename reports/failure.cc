@@ -104,6 +104,13 @@ std::string mismatch_line(const Mismatch& m) {
                           short_number(m.actual, 6), short_number(m.bound)));
 }
 
+/// For readers who think in tolerances: what a test by one pair of them would have had to allow.
+std::string tolerance_line(const StageDiff& stage) {
+  if (stage.not_finite > 0) return line("  no tolerance would have let this pass: values are not finite");
+  if (stage.sufficient_tolerance == 0) return "";  // discrete: an expert, not an error
+  return line(fmt::format("  atol = rtol = {} would have let this pass", short_number(stage.sufficient_tolerance)));
+}
+
 std::string mismatch_lines(const CaseRecord& record) {
   const StageDiff* stage = stage_to_show(record);
   if (stage == nullptr) return "";
@@ -112,7 +119,7 @@ std::string mismatch_lines(const CaseRecord& record) {
                                       stage->compared, short_number(stage->budget_used)));
   const std::size_t shown = std::min(stage->mismatches.size(), kMismatchesShown);
   for (std::size_t i = 0; i < shown; ++i) text += mismatch_line(stage->mismatches[i]);
-  return text;
+  return text + tolerance_line(*stage);
 }
 
 }  // namespace

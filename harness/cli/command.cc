@@ -16,8 +16,17 @@ void add_paths(CLI::App& app, Command& command) {
   app.add_option("--seed", command.seed, "replaces the scenarios' seeds");
 }
 
-void add_run_options(CLI::App& app, Command& command) {
+void add_executor_options(CLI::App& app, Command& command) {
   app.add_option("--backend", command.backend, "host (HIP on the CPU), rocm, cuda")->capture_default_str();
+  app.add_option("--timeout", command.timeout,
+                 "seconds a run may take before it is a hang; replaces the scenarios' value")
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--in-process", command.in_process,
+               "run kernels in this process, for a debugger: no crash or hang protection");
+}
+
+void add_run_options(CLI::App& app, Command& command) {
+  add_executor_options(app, command);
   app.add_option("--out", command.out, "folder for report.html, report.json, report.xml; made when missing");
   app.add_option("--json", command.json, "file for the JSON report");
   app.add_option("--junit", command.junit, "file for the JUnit report");
@@ -25,11 +34,6 @@ void add_run_options(CLI::App& app, Command& command) {
       ->check(CLI::IsMember({"auto", "plain", "none"}))
       ->capture_default_str();
   app.add_flag("--fail-fast", command.fail_fast, "stop at the first case that is not as expected");
-  app.add_option("--timeout", command.timeout,
-                 "seconds a run may take before it is a hang; replaces the scenarios' value")
-      ->check(CLI::PositiveNumber);
-  app.add_flag("--in-process", command.in_process,
-               "run kernels in this process, for a debugger: no crash or hang protection");
   app.add_option("--jobs", command.jobs, "groups of cases worked on at once (0: one a core)")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
@@ -48,6 +52,28 @@ void add_options(Verb verb, CLI::App& app, Command& command) {
       break;
     case Verb::check:
       add_paths(app, command);
+      break;
+    case Verb::replay:
+      app.add_option("FILE", command.paths, "files with inputs, weights and expected values")->required();
+      app.add_flag("-v,--verbose", command.verbose, "every check of every file, not only those that fail");
+      app.add_flag("--reference-only", command.reference_only, "compare the reference alone, run no candidate");
+      app.add_option("--provider", command.provider, "whose kernels run as the candidate")->capture_default_str();
+      app.add_option("--json", command.json, "file for the checks as JSON");
+      add_executor_options(app, command);
+      break;
+    case Verb::conformance:
+      app.add_option("WHAT", command.topic, "formats")->required()->check(CLI::IsMember({"formats"}));
+      app.add_flag("--all-floats", command.all_floats,
+                   "encode all 2^32 floats to every format; without it, the neighbours of every boundary and a sample");
+      app.add_option("--provider", command.provider, "whose conversions")->capture_default_str();
+      app.add_option("--json", command.json, "file for the results as JSON");
+      add_executor_options(app, command);
+      break;
+    case Verb::sensitivity:
+      app.add_option("--filter", command.filter, "only defects whose name matches this glob");
+      app.add_option("--markdown", command.out, "file for the table");
+      app.add_option("--json", command.json, "file for the results as JSON");
+      add_executor_options(app, command);
       break;
     case Verb::explain:
       app.add_option("TOPIC", command.topic, "a cause, a stage, a relation, or a case id")->required();

@@ -10,18 +10,24 @@
 
 namespace moediff {
 
-enum class Verb : std::uint8_t { list, check, run, explain, faults, doctor };
+enum class Verb : std::uint8_t { list, check, run, replay, conformance, sensitivity, explain, faults, doctor };
 
 struct VerbRow {
   Verb verb;
   std::string_view name, summary, example;
 };
-inline constexpr std::array<VerbRow, 6> kVerbs{{
+inline constexpr std::array<VerbRow, 9> kVerbs{{
     {Verb::list, "list", "expand scenarios and print the cases, without running anything",
      "moediff list scenarios/streams --filter '*tokens6*' --canonical"},
     {Verb::check, "check", "validate scenarios, and find on the Programs alone which readers meet a wrong version",
      "moediff check scenarios/streams"},
     {Verb::run, "run", "run scenarios, judge every case, write reports", "moediff run scenarios/streams --out out"},
+    {Verb::replay, "replay", "recompute what other implementations' files expect, and compare",
+     "moediff replay tests/golden/data/dsv3_moe_01_t1_nogroup.safetensors --verbose"},
+    {Verb::conformance, "conformance", "check a provider's own number conversions against the formats' definitions",
+     "moediff conformance formats --all-floats"},
+    {Verb::sensitivity, "sensitivity", "plant subtle defects and show which checks see them, ours and the field's",
+     "moediff sensitivity --markdown table.md"},
     {Verb::explain, "explain", "what a cause, a stage or a case of a report means", "moediff explain stale_read"},
     {Verb::faults, "faults", "the faults that can be planted, with their public reports", "moediff faults"},
     {Verb::doctor, "doctor", "backends, devices, versions and limits of this machine", "moediff doctor"},
@@ -29,10 +35,13 @@ inline constexpr std::array<VerbRow, 6> kVerbs{{
 
 struct Command {
   Verb verb = Verb::run;
-  std::vector<std::string> paths;  ///< list, check, run
-  std::string topic;               ///< explain
+  std::vector<std::string> paths;  ///< list, check, run, replay
+  std::string topic;               ///< explain, conformance
   std::string filter;
+  std::string provider = "builtin";  ///< conformance, replay
+  bool all_floats = false;           ///< conformance
   bool canonical = false;
+  bool verbose = false, reference_only = false;  ///< replay
   std::optional<std::uint64_t> seed;
   std::string backend = "host";
   std::string out, json, junit;

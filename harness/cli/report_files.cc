@@ -12,6 +12,7 @@
 #include "harness/cli/verbs.h"
 #include "harness/cli/version.h"
 #include "harness/cli/worker_verb.h"
+#include "harness/cli/write_file.h"
 #include "harness/core/error.h"
 #include "reports/console.h"
 #include "reports/html.h"
@@ -46,50 +47,6 @@ Environment environment(const Command& command) {
   return env;
 }
 
-[[noreturn]] void cannot_write(const std::string& path, const std::string& why) {
-  throw UserError(
-      Error{{path, 0, 0}, "", "the report cannot be written: " + why, "name a place that is writable and has room"});
-}
-
-void make_folder_of(const std::string& path) {
-  std::error_code error;
-  const auto folder = std::filesystem::path(path).parent_path();
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (error) cannot_write(path, error.message());
-}
-
-void write_text(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  file.close();
-  if (file) return;
-  std::error_code ignored;
-  if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::remove(path, ignored);
-  cannot_write(path, "no such folder, no permission, or no space");
-}
-
-// Devices, pipes and links stay what they are: they are written to, not replaced.
-bool is_special(const std::string& path) {
-  std::error_code error;
-  const auto status = std::filesystem::symlink_status(path, error);
-  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
-}
-
-// Written beside and renamed, so that a full disk or a kill leaves the old report, not half of a new one; under a name
-// of this process's own, so that two runs do not meet.
-void write_file(const std::string& path, const std::string& text) {
-  make_folder_of(path);
-  if (is_special(path)) return write_text(path, text);
-  const std::string beside = fmt::format("{}.{}.part", path, getpid());
-  write_text(beside, text);
-  std::error_code error;
-  std::filesystem::rename(beside, path, error);
-  if (!error) return;
-  const std::string why = error.message();
-  std::filesystem::remove(beside, error);
-  cannot_write(path, why);
-}
-
 std::vector<std::string> report_targets(const Command& command) {
   std::vector<std::string> targets;
   for (const std::string& path : {command.json, command.junit}) {
@@ -105,14 +62,7 @@ void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), s
 }  // namespace
 
 void check_report_targets(const Command& command) {
-  for (const std::string& path : report_targets(command)) {
-    make_folder_of(path);
-    if (std::filesystem::is_directory(path)) cannot_write(path, "it is a folder");
-    if (is_special(path)) continue;
-    const std::string probe = fmt::format("{}.{}.part", path, getpid());
-    write_text(probe, "");
-    std::filesystem::remove(probe);
-  }
+  for (const std::string& path : report_targets(command)) check_target(path);
 }
 
 Report begin_report(const Command& command) {

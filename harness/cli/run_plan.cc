@@ -12,6 +12,7 @@
 #include "harness/cli/expectation.h"
 #include "harness/cli/make_record.h"
 #include "harness/compare/compare.h"
+#include "harness/compare/outputs.h"
 #include "harness/core/hash.h"
 #include "harness/diagnose/diagnose.h"
 #include "harness/judge/judge.h"
@@ -32,18 +33,15 @@ class GroupRun {
  public:
   GroupRun(const Plan& plan, const Group& group, const RunSettings& settings, Executor& executor)
       : plan_(plan), group_(group), settings_(settings), executor_(executor) {
-    GroupInputs inputs = make_inputs(plan.cases[group.cases.front()].spec);
-    if (inputs.captured_output) captured_ = to_doubles(*inputs.captured_output);
-    inputs_ = std::make_shared<const Inputs>(std::move(inputs.tensors));
-    input_hash_ = to_hex(hash(*inputs_));
-    expected_ = std::make_unique<Expected>(inputs_);
+    for (const std::size_t c : group.cases) prepare(plan.cases[c].spec);
   }
 
   CaseRecord run(const PlannedCase& planned) {
     const auto start = std::chrono::steady_clock::now();
     CaseRecord record = begin_record(planned, group_.name, settings_.repro);
-    record.input_hash = input_hash_;
-    const RunRequest request = make_request(planned);
+    const Prepared& prepared = prepared_.at(planned.spec.variation);
+    record.input_hash = prepared.hash;
+    const RunRequest request = make_request(planned, prepared);
     Run run = executor_.run(request);
     const Run* observation = run.status == RunStatus::ok ? &observe(planned, request) : nullptr;
     const Run* observed =
@@ -51,16 +49,16 @@ class GroupRun {
     const OrderResult order =
         run.status == RunStatus::ok ? analyse_order(planned.program, run, observed) : OrderResult{};
     std::optional<Diff> diff;
-    if (run.status == RunStatus::ok) diff = compare(planned.program, run, *expected_);
+    if (run.status == RunStatus::ok) diff = compare(planned.program, run, *prepared.expected);
     if (observed != nullptr) {
       run.observed = observed->observed;
       run.accesses = observed->accesses;
     }
     Verdict verdict = judge(planned.program, run, order, diff ? &*diff : nullptr);
-    diagnose(verdict, run, order, diff ? &*diff : nullptr, {&executor_, expected_.get(), request});
+    diagnose(verdict, run, order, diff ? &*diff : nullptr, {&executor_, prepared.expected.get(), request});
     if (observation != nullptr) doubt_unwatched(verdict, *observation);
     complete_record(record, planned, run, order, diff ? &*diff : nullptr, std::move(verdict));
-    if (diff) remember(planned, record.verdict.status, *diff);
+    if (diff) remember(planned, record.verdict.status, *diff, run, observation);
     record.seconds = seconds_since(start);
     return record;
   }
@@ -68,10 +66,28 @@ class GroupRun {
   std::vector<RelationRecord> relate_all() const { return relate(group_.name, outcomes_); }
 
  private:
-  RunRequest make_request(const PlannedCase& planned) const {
+  /// The group's inputs under one variation, and the reference's side of them.
+  struct Prepared {
+    std::shared_ptr<const Inputs> inputs;
+    std::string hash;
+    std::unique_ptr<Expected> expected;
+  };
+
+  void prepare(const Case& spec) {
+    const auto [entry, is_new] = prepared_.try_emplace(spec.variation);
+    if (!is_new) return;
+    GroupInputs made = make_inputs(spec);
+    if (made.captured_output) captured_ = to_doubles(*made.captured_output);
+    Prepared& prepared = entry->second;
+    prepared.inputs = std::make_shared<const Inputs>(std::move(made.tensors));
+    prepared.hash = to_hex(hash(*prepared.inputs));
+    prepared.expected = std::make_unique<Expected>(prepared.inputs);
+  }
+
+  RunRequest make_request(const PlannedCase& planned, const Prepared& prepared) const {
     RunRequest request;
     request.program = &planned.program;
-    request.inputs = inputs_;
+    request.inputs = prepared.inputs;
     request.provider = {planned.provider, planned.variants};
     request.schedule = planned.schedule;
     request.timeout_seconds = settings_.timeout.value_or(planned.spec.timeout_seconds);
@@ -79,7 +95,7 @@ class GroupRun {
   }
 
   const Run& observe(const PlannedCase& planned, const RunRequest& request) {
-    const auto [entry, is_new] = observed_.try_emplace(planned.program_hash);
+    const auto [entry, is_new] = observed_.try_emplace({planned.program_hash, planned.spec.variation});
     if (is_new) {
       RunRequest observation = request;
       observation.schedule = Schedule{};
@@ -89,7 +105,7 @@ class GroupRun {
     return entry->second;
   }
 
-  void remember(const PlannedCase& planned, Status status, Diff& diff) {
+  void remember(const PlannedCase& planned, Status status, Diff& diff, const Run& run, const Run* observation) {
     Outcome outcome;
     outcome.spec = &planned.spec;
     outcome.status = status;
@@ -97,6 +113,9 @@ class GroupRun {
     outcome.actual = std::move(diff.output_actual);
     outcome.expected = std::move(diff.output_expected);
     outcome.bound = std::move(diff.output_bound);
+    outcome.choices = choices_of(planned.program, run);
+    if (observation != nullptr && observation->status == RunStatus::ok)
+      outcome.again = outputs_of(planned.program, *observation);
     if (!planned.spec.residual) outcome.captured = captured_;
     outcomes_.push_back(std::move(outcome));
   }
@@ -105,11 +124,9 @@ class GroupRun {
   const Group& group_;
   const RunSettings& settings_;
   Executor& executor_;
-  std::shared_ptr<const Inputs> inputs_;
-  std::string input_hash_;
+  std::map<Variation, Prepared> prepared_;
   std::vector<double> captured_;
-  std::unique_ptr<Expected> expected_;
-  std::map<std::uint64_t, Run> observed_;
+  std::map<std::pair<std::uint64_t, Variation>, Run> observed_;
   std::vector<Outcome> outcomes_;
 };
 

@@ -11,6 +11,12 @@ namespace moediff {
 int list_plan(const Command& command, const Plan& plan);
 /// Static check of every Program: hazards found without running anything.
 int check_plan(const Plan& plan);
+/// Files with expected values of other implementations, one by one; a file that cannot be replayed stops no other.
+int replay(const Command& command);
+/// Number conversions of a provider, format by format.
+int check_conformance(const Command& command);
+/// The table of planted defects and of the checks that see them.
+int show_sensitivity(const Command& command);
 /// A cause, a stage, a relation, a fault, or a case of a report.
 int explain(const Command& command);
 int list_faults();

@@ -19,8 +19,9 @@ bounds::Acceptance acceptance_of(const bounds::Uncertain& numbers) {
   expected.dtype = DType::f32;
   expected.value = numbers.value;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const double statistical = bounds::statistical_bound(numbers, i);
-    expected.delta.push_back({statistical, std::max(statistical, numbers.hard[i])});
+    const double statistical = bounds::statistical_bound(numbers, i), hard = std::max(statistical, numbers.hard[i]);
+    const bool claims = !std::isfinite(numbers.value[i]) || std::isfinite(hard);
+    expected.delta.push_back(claims ? bounds::Delta{statistical, hard} : bounds::no_claim());
   }
   return expected;
 }
@@ -51,6 +52,7 @@ void compare_chained(const Program& program, const Run& run, Expected& expected,
     if (!field || from.step < 0) continue;
     const bounds::Acceptance acceptance = acceptance_of(*field->numbers);
     StageDiff stage = compare_output(program, run, from.step, from.operand, DiffMode::chained, acceptance);
+    stage.flippable = field->numbers->flippable;
     if (stage.not_comparable.empty()) {
       append(diff.output_expected, acceptance.value);
       append(diff.output_actual,

@@ -13,7 +13,8 @@
 
 namespace moediff {
 
-/// By operand: numbers for values, matrices for weights, neither for absent ones and outputs.
+/// By operand: numbers for values, matrices for weights (with their scales in them), neither for absent ones and
+/// outputs.
 struct ChainedInputs {
   std::vector<std::shared_ptr<const bounds::Uncertain>> numbers;
   std::vector<WeightSet*> weights;
@@ -21,10 +22,14 @@ struct ChainedInputs {
       candidate_ids;  ///< router: the choice to go on with; none = the expected one
 };
 
-/// Outputs by operand; empty when the inputs make no sense to the stage (an expert that does not exist).
-std::map<int, bounds::Uncertain> propagate(const Step& step, const ChainedInputs& inputs);
+/// Outputs by operand; empty when the inputs make no sense to the stage (an expert that does not exist). `model`: the
+/// case's dtype.
+std::map<int, bounds::Uncertain> propagate(const Step& step, DType model, const ChainedInputs& inputs);
 
-/// Is this slot of an op a weight matrix?
-bool is_weight_slot(OpKind op, int operand);
+/// What an operand of an op is to the propagation.
+enum class SlotRole : std::uint8_t { value, weight, weight_scales, unused };
+SlotRole slot_role(OpKind op, int operand);
+/// Operand with the scales of the weight, or -1.
+int weight_scales_slot(OpKind op);
 
 }  // namespace moediff

@@ -1,5 +1,5 @@
 // Expected x Run -> Diff: every copy and call locally; what fails there again from the bytes it really read; the
-// outputs chained, end to end.
+// outputs chained, end to end. In algebra mode the same, byte for byte.
 #include "harness/compare/compare.h"
 
 #include <algorithm>
@@ -7,6 +7,8 @@
 
 #include "harness/compare/chained.h"
 #include "harness/compare/elements.h"
+#include "harness/compare/field_compare.h"
+#include "harness/compare/quantise_stage.h"
 #include "harness/compare/router_stage.h"
 #include "harness/compare/stage.h"
 #include "harness/compare/stage_diff.h"
@@ -34,9 +36,11 @@ std::vector<StageDiff> compare_call(const Program& program, const Run& run, int 
                                     const std::optional<StageInputs>& inputs, Expected& expected) {
   if (!inputs) return nothing_compared(program, step, mode, "an input was not captured as a whole");
   const Step& call = program.steps[step];
+  if (program.dtype == DType::field) return compare_field_call(program, run, step, mode, *inputs, expected);
   const std::shared_ptr<const StageResult> result = evaluate(call, program.dtype, *inputs, expected);
   if (!result->problem.empty()) return nothing_compared(program, step, mode, result->problem);
   if (call.op == OpKind::router) return compare_router(program, run, step, mode, *inputs, *result);
+  if (is_quantisation(call.op)) return compare_quantisation(program, run, step, mode, *result);
   std::vector<StageDiff> diffs;
   for (const int operand : results_of(call)) {
     diffs.push_back(compare_output(program, run, step, operand, mode, result->outputs[operand]));
@@ -93,7 +97,11 @@ Diff compare(const Program& program, const Run& run, Expected& expected) {
     if (any_failed(local))
       append_comparable(diff.stages, compare_step(program, run, step, DiffMode::as_read, expected));
   }
-  compare_chained(program, run, expected, legitimate, diff);
+  if (program.dtype == DType::field) {
+    compare_field_chained(program, run, expected, diff);
+  } else {
+    compare_chained(program, run, expected, legitimate, diff);
+  }
   return diff;
 }
 

@@ -6,18 +6,19 @@
 #include <string_view>
 
 #include "harness/core/tensor.h"
+#include "harness/model/rounding.h"
 
 namespace moediff {
 namespace {
 
-enum class Rows : std::uint8_t { tokens, experts, slots, sorted };
+enum class Rows : std::uint8_t { tokens, experts, slots, sorted, none };
 struct LayoutRow {
   OpKind op;
   std::string_view output;
   Rows rows;
   bool columns_are_experts;
 };
-constexpr std::array<LayoutRow, 15> kLayouts{{
+constexpr std::array<LayoutRow, 29> kLayouts{{
     {OpKind::router, "router_logits", Rows::tokens, true},
     {OpKind::router, "topk_ids", Rows::tokens, false},
     {OpKind::router, "topk_weights", Rows::tokens, false},
@@ -33,13 +34,35 @@ constexpr std::array<LayoutRow, 15> kLayouts{{
     {OpKind::shared_gemm2, "shared_out", Rows::tokens, false},
     {OpKind::scale_add, "moe_out", Rows::tokens, false},
     {OpKind::residual_add, "layer_out", Rows::tokens, false},
+    {OpKind::weigh_input, "weighted_hidden", Rows::tokens, false},
+    {OpKind::quantize_a1, "a1_codes", Rows::tokens, false},
+    {OpKind::quantize_a1, "a1_scales", Rows::tokens, false},
+    {OpKind::quantize_a2, "a2_codes", Rows::sorted, false},
+    {OpKind::quantize_a2, "a2_scales", Rows::sorted, false},
+    {OpKind::activation_quantize, "a2_codes", Rows::sorted, false},
+    {OpKind::activation_quantize, "a2_scales", Rows::sorted, false},
+    {OpKind::shared_quantize_a1, "shared_a1_codes", Rows::tokens, false},
+    {OpKind::shared_quantize_a1, "shared_a1_scales", Rows::tokens, false},
+    {OpKind::shared_quantize_a2, "shared_a2_codes", Rows::tokens, false},
+    {OpKind::shared_quantize_a2, "shared_a2_scales", Rows::tokens, false},
+    {OpKind::shared_activation_quantize, "shared_a2_codes", Rows::tokens, false},
+    {OpKind::shared_activation_quantize, "shared_a2_scales", Rows::tokens, false},
+    {OpKind::convert, "to", Rows::none, false},
 }};
+
+constexpr LayoutRow kNameless{OpKind::convert, "", Rows::none, false};
+
+/// One scale for all rows belongs to no token.
+bool is_whole_scale(const Step& step, std::string_view slot) {
+  return rounding_form(step.op, slot) == RoundingRow::Form::scale &&
+         row(step.params.quant.scheme).activation == ActivationScales::tensor;
+}
 
 LayoutRow layout_of(const Step& step, int operand) {
   if (step.kind == StepKind::call) {
     const std::string_view slot = slots(step.op)[static_cast<std::size_t>(operand)].name;
-    for (const LayoutRow& row : kLayouts) {
-      if (row.op == step.op && row.output == slot) return row;
+    for (const LayoutRow& layout : kLayouts) {
+      if (layout.op == step.op && layout.output == slot) return is_whole_scale(step, slot) ? kNameless : layout;
     }
   }
   return {OpKind::router, "", Rows::tokens, false};  // copies are of token rows
@@ -123,6 +146,8 @@ Coordinates coordinates(const Program& program, const Run& run, int step, int op
       break;
     case Rows::sorted:
       name_sorted_rows(names, program, run, call.chunk);
+      break;
+    case Rows::none:
       break;
   }
   return names;

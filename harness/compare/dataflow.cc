@@ -2,9 +2,10 @@
 #include "harness/compare/dataflow.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "harness/compare/expected_state.h"
+#include "harness/compare/linear_layout.h"
+#include "harness/compare/params_key.h"
 #include "harness/compare/stage.h"
 #include "harness/compare/stage_diff.h"
 #include "harness/core/hash.h"
@@ -17,19 +18,6 @@ std::uint64_t output_key(std::uint64_t call, int operand) {
 }
 
 void add_number(Hasher& hasher, auto number) { hasher.add(static_cast<std::int64_t>(number)); }
-
-void add_call(Hasher& hasher, const Step& step) {
-  const OpParams& p = step.params;
-  for (const int number :
-       {static_cast<int>(step.op), p.top_k, p.n_group, p.topk_group, static_cast<int>(p.norm_topk_prob), p.split_k}) {
-    add_number(hasher, number);
-  }
-  add_number(hasher, std::bit_cast<std::int64_t>(p.factor));
-  for (const Operand& operand : step.operands) {
-    add_number(hasher, operand.dtype);
-    for (const std::int64_t extent : operand.shape) hasher.add(extent);
-  }
-}
 
 }  // namespace
 
@@ -91,6 +79,7 @@ std::optional<Field> Dataflow::operand(const Operand& wanted) {
   }
   if (std::optional<Field> found = remembered(hasher.value())) return found;
   bounds::Uncertain picked;
+  for (const Field& source : sources) picked.flippable += source.numbers->flippable;
   for (const GatherPlan::Element& element : plan->elements) {
     const bounds::Uncertain& from = *sources[element.source].numbers;
     picked.value.push_back(from.value[element.index]);
@@ -108,6 +97,18 @@ std::optional<std::vector<std::int32_t>> Dataflow::followed_choice(int step) con
   return std::vector<std::int32_t>(ids.begin(), ids.end());
 }
 
+WeightSet* Dataflow::weight(int step, int index, Hasher& hasher) {
+  const Step& made = program_.steps[step];
+  const auto input = [&](int operand) { return meant_input(program_, run_, expected_.inputs(), step, operand); };
+  const int scales_slot = weight_scales_slot(made.op);
+  const bool scaled = scales_slot >= 0 && made.operands[scales_slot].buffer >= 0;
+  const std::optional<StageInput> codes = input(index), scales = scaled ? input(scales_slot) : StageInput{};
+  if (!codes || !scales) return nullptr;
+  hasher.add(std::string_view(codes->key)).add(std::string_view(scales->key));
+  const std::int64_t k = made.operands[slot_index(made.op, linear_slots(made.op).x)].shape[1];
+  return &prepared(expected_.state(), *codes, *scales, {product_quant(made), made.params.halves, program_.dtype, k});
+}
+
 std::optional<Dataflow::Call> Dataflow::gather(int step) {
   const Step& made = program_.steps[step];
   Call call;
@@ -115,15 +116,14 @@ std::optional<Dataflow::Call> Dataflow::gather(int step) {
   call.inputs.weights.resize(made.operands.size());
   Hasher hasher;
   add_call(hasher, made);
+  add_number(hasher, program_.dtype);
   for (const int index : read_operands(made)) {
-    if (slots(made.op)[index].use == SlotUse::scratch) continue;
-    if (is_weight_slot(made.op, index)) {
-      const std::optional<StageInput> weight = meant_input(program_, run_, expected_.inputs(), step, index);
-      if (!weight) return std::nullopt;
-      call.inputs.weights[index] = &prepared(expected_.state(), *weight);
-      hasher.add(std::string_view(weight->key));
-      continue;
+    const SlotRole role = slot_role(made.op, index);
+    if (role == SlotRole::weight) {
+      call.inputs.weights[index] = weight(step, index, hasher);
+      if (call.inputs.weights[index] == nullptr) return std::nullopt;
     }
+    if (role != SlotRole::value) continue;
     const std::optional<Field> field = operand(made.operands[index]);
     if (!field) return std::nullopt;
     call.inputs.numbers[index] = field->numbers;
@@ -141,7 +141,7 @@ std::optional<Field> Dataflow::computed(Origin from) {
   if (!call) return std::nullopt;
   if (std::optional<Field> found = remembered(output_key(call->key, from.operand))) return found;
   std::optional<Field> wanted;
-  for (auto& [operand, numbers] : propagate(program_.steps[from.step], call->inputs)) {
+  for (auto& [operand, numbers] : propagate(program_.steps[from.step], program_.dtype, call->inputs)) {
     const Field field = remember(output_key(call->key, operand), std::move(numbers));
     if (operand == from.operand) wanted = field;
   }

@@ -8,6 +8,7 @@
 #include "harness/compare/assemble.h"
 #include "harness/compare/chained_stage.h"
 #include "harness/compare/compare.h"
+#include "harness/core/hash.h"
 
 namespace moediff {
 
@@ -35,6 +36,7 @@ class Dataflow {
   std::optional<Field> operand(const Operand& wanted);
   std::optional<Field> computed(Origin from);
   std::optional<Call> gather(int step);
+  WeightSet* weight(int step, int index, Hasher& hasher);  ///< null when it cannot be had; its keys go to `hasher`
   std::optional<std::vector<std::int32_t>> followed_choice(int step) const;
   std::optional<Field> remembered(std::uint64_t key) const;
   Field remember(std::uint64_t key, bounds::Uncertain numbers);

@@ -30,10 +30,17 @@ struct StageDiff {
   std::string value;  ///< value name
   int chunk = -1;
   DiffMode mode = DiffMode::local;
-  std::int64_t compared = 0, nonzero = 0;  ///< elements; expected ones that are not zero (integers: all)
+  std::int64_t compared = 0, nonzero = 0;  ///< elements about which something can be said; expected ones that are not
+                                           ///< zero (integers: all)
   double max_abs = 0, max_rel = 0;  ///< max |actual - expected| over finite elements; the same over max |expected|
   double budget_used = 0;           ///< largest actual error / statistical bound; 1 is the limit
-  std::int64_t beyond_statistical = 0, beyond_hard = 0, not_finite = 0, flippable = 0, near_ties = 0;
+  /// Median of |actual - expected| over its statistical expectation (bounds::error_ratio): the quality of the bound.
+  double error_ratio_median = 0;
+  double sufficient_tolerance = 0;  ///< least t with |actual - expected| <= t + t |expected| for all finite elements
+  bool exact = false;               ///< no error was allowed for any element, or the output is discrete (topk_ids)
+  std::int64_t beyond_statistical = 0, beyond_hard = 0, not_finite = 0, near_ties = 0;
+  std::int64_t flippable =
+      0;  ///< codes that rounding may take either way; chained: upstream, in the bound with their step
   std::optional<Mismatch> worst;
   std::vector<Mismatch> mismatches;        ///< at most 4, worst first
   std::vector<std::int64_t> worst_tokens;  ///< at most 5, worst first
@@ -48,9 +55,10 @@ struct StageDiff {
 struct Diff {
   std::vector<StageDiff> stages;
   double worst_chained = 0;  ///< max |actual - expected| / max |expected| of the case's outputs: the number printed in
-                             ///< evidence; infinite when an output is not finite
+                             ///< evidence; infinite when an output is not finite. Algebra mode: the share of the
+                             ///< output's elements that differ
   std::vector<double> output_bound;  ///< chained statistical bound per output element (for fused ~ unfused)
-  std::vector<double> output_expected, output_actual;
+  std::vector<double> output_expected, output_actual;  ///< algebra mode: doubles with the elements' bits
 };
 
 }  // namespace moediff

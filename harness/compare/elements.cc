@@ -19,7 +19,26 @@ using bounds::Level;
 
 constexpr std::size_t kMismatches = 4, kWorstTokens = 5;
 
-bool is_integer(DType dtype) { return dtype == DType::i32 || dtype == DType::u8; }
+bool is_integer(DType dtype) { return dtype == DType::i32 || dtype == DType::u8 || dtype == DType::i64; }
+
+/// Elements for reports. Those of the prime field are no reals: as near as a double comes.
+std::vector<double> shown(DType dtype, std::span<const std::byte> bytes) {
+  if (dtype != DType::field) return to_doubles(dtype, bytes);
+  std::vector<double> numbers(bytes.size() / sizeof(std::uint64_t));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    std::uint64_t element = 0;
+    std::memcpy(&element, bytes.data() + i * sizeof(element), sizeof(element));
+    numbers[i] = static_cast<double>(element);
+  }
+  return numbers;
+}
+
+double median(std::vector<double>& values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
 
 /// How far beyond its bound: the order of "worst first".
 double severity(const Mismatch& m) {
@@ -40,6 +59,7 @@ class Pass {
     const double error = std::fabs(actual - expected);
     if (!std::isfinite(error)) return;
     diff_.max_abs = std::max(diff_.max_abs, error);
+    diff_.sufficient_tolerance = std::max(diff_.sufficient_tolerance, error / (1 + std::fabs(expected)));
     const std::int64_t token = names_.token_of(i);
     if (token >= 0) token_abs_[token] = std::max(token_abs_[token], error);
   }
@@ -90,25 +110,35 @@ double reach(const Acceptance& expected, std::size_t i) {
   return std::max(set.hi - expected.value[i], expected.value[i] - set.lo);
 }
 
+/// A result that is not finite where the double value is not: right, unless the form says exactly which one.
+bool judge_not_finite(const Acceptance& expected, std::size_t i, double actual, StageDiff& diff) {
+  const bool strict = expected.form == RoundingRow::Form::convert;
+  if (strict ? bounds::accepts(expected, i, actual, 1, Level::hard) : !std::isfinite(actual)) return false;
+  ++diff.beyond_statistical;
+  ++diff.beyond_hard;
+  return true;
+}
+
 /// True when the element fails. Inputs with NaN or infinity leave nothing to say about a result that has them too.
 bool judge_element(const Acceptance& expected, std::size_t i, double actual, StageDiff& diff) {
-  if (!std::isfinite(expected.value[i])) {
-    if (!std::isfinite(actual)) return false;
-    ++diff.beyond_statistical;
-    ++diff.beyond_hard;
-    return true;
-  }
-  const bool within_used = bounds::acceptable(expected, i, diff.budget_used, Level::statistical).contains(actual);
+  if (!std::isfinite(expected.value[i])) return judge_not_finite(expected, i, actual, diff);
+  const auto within = [&](double theta, Level level) { return bounds::accepts(expected, i, actual, theta, level); };
+  const bool within_used = within(diff.budget_used, Level::statistical);
   if (within_used && diff.budget_used <= 1) return false;
-  if (!std::isfinite(actual) && !bounds::acceptable(expected, i, 1, Level::statistical).contains(actual)) {
+  if (!std::isfinite(actual) && !within(1, Level::statistical)) {
     ++diff.not_finite;
     return true;
   }
   if (!within_used) diff.budget_used = bounds::budget_used(expected, i, actual);
-  if (bounds::acceptable(expected, i, 1, Level::statistical).contains(actual)) return false;
+  if (within(1, Level::statistical)) return false;
   ++diff.beyond_statistical;
-  if (!bounds::acceptable(expected, i, 1, Level::hard).contains(actual)) ++diff.beyond_hard;
+  if (!within(1, Level::hard)) ++diff.beyond_hard;
   return true;
+}
+
+/// Could a code be either of two?
+bool is_flippable(const Acceptance& expected, std::size_t i) {
+  return expected.form == RoundingRow::Form::code && !bounds::acceptable(expected, i, 1, Level::statistical).is_point();
 }
 
 }  // namespace
@@ -117,22 +147,32 @@ void compare_elements(const Acceptance& expected, std::span<const double> actual
                       std::size_t rank, StageDiff& diff) {
   CHECK(expected.value.size() == actual.size(), "expected and actual have the same elements");
   Pass pass(names, rank, diff);
+  std::vector<double> ratios;
+  diff.exact = true;
   for (std::size_t i = 0; i < actual.size(); ++i) {
+    if (!bounds::has_claim(expected, i)) continue;
     ++diff.compared;
     if (expected.value[i] != 0 || is_integer(expected.dtype)) ++diff.nonzero;
+    if (is_flippable(expected, i)) ++diff.flippable;
     pass.see(i, expected.value[i], actual[i]);
+    if (std::isfinite(expected.value[i]) && !bounds::is_exact(expected, i)) {
+      diff.exact = false;
+      if (std::isfinite(actual[i])) ratios.push_back(bounds::error_ratio(expected, i, actual[i]));
+    }
     if (judge_element(expected, i, actual[i], diff))
       pass.add_mismatch(i, expected.value[i], actual[i], reach(expected, i));
   }
+  diff.error_ratio_median = median(ratios);
   pass.finish();
 }
 
 void compare_bits(DType dtype, std::span<const std::byte> expected, std::span<const std::byte> actual,
                   const Coordinates& names, std::size_t rank, StageDiff& diff) {
   CHECK(expected.size() == actual.size(), "expected and actual have the same bytes");
-  const std::vector<double> expected_values = to_doubles(dtype, expected), actual_values = to_doubles(dtype, actual);
+  const std::vector<double> expected_values = shown(dtype, expected), actual_values = shown(dtype, actual);
   const auto width = static_cast<std::size_t>(size_of(dtype));
   Pass pass(names, rank, diff);
+  diff.exact = true;
   for (std::size_t i = 0; i < expected_values.size(); ++i) {
     ++diff.compared;
     if (expected_values[i] != 0 || is_integer(dtype)) ++diff.nonzero;

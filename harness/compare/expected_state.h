@@ -9,6 +9,7 @@
 
 #include "harness/compare/bounds/propagation.h"
 #include "harness/compare/compare.h"
+#include "harness/compare/field_stage.h"
 #include "harness/compare/stage.h"
 #include "harness/compare/weights.h"
 
@@ -18,13 +19,16 @@ struct Expected::State {
   std::map<std::string, std::unique_ptr<WeightSet>> weights;  ///< by content key (StageInput::key)
   std::unordered_map<std::uint64_t, std::shared_ptr<const StageResult>> stages;
   std::unordered_map<std::uint64_t, std::shared_ptr<const bounds::Uncertain>> chained;
-  std::size_t remembered = 0;  ///< doubles held by both memos
+  std::unordered_map<std::uint64_t, std::shared_ptr<const FieldResult>> field;  ///< algebra mode
+  std::size_t remembered = 0;                                                   ///< doubles held by the memos
 };
 
-/// Makes room before `doubles` more are remembered: both memos are dropped when they would exceed their limit.
+/// Makes room before `doubles` more are remembered: the memos are dropped when they would exceed their limit.
 void make_room(Expected::State& state, std::size_t doubles);
 
-/// The prepared matrices of a weight operand.
-WeightSet& prepared(Expected::State& state, const StageInput& weight);
+/// The prepared matrices of a weight operand; by the content of codes and scales, and by the format. `scales` is absent
+/// for plain numbers.
+WeightSet& prepared(Expected::State& state, const StageInput& weight, const StageInput& scales,
+                    const WeightFormat& format);
 
 }  // namespace moediff

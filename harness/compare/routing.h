@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "harness/compare/bounds/router.h"
 #include "harness/compare/diff.h"
 #include "reference/api.h"
 
@@ -19,16 +20,20 @@ struct RoutingCheck {
                                      ///< expert left out, actual: of the chosen one, bound: what rounding could explain
 };
 
-/// logits [tokens, experts], bias [experts], ids [tokens, top_k]. Tokens with a logit that is not finite are judged
-/// only for distinct ids in range.
-RoutingCheck check_routing(std::span<const double> logits, std::span<const double> bias,
-                           std::span<const std::int32_t> ids, std::int64_t tokens,
+/// logits [tokens, experts], bias [experts] or empty, ids [tokens, top_k]; `routing` is the reference's of these
+/// logits. Choices that are NaN count as -inf, and of those the reference's must have been taken; where
+/// policy.not_finite falls back, exactly its ids.
+RoutingCheck check_routing(const reference::Routing& routing, std::span<const double> logits,
+                           std::span<const double> bias, std::span<const std::int32_t> ids, std::int64_t tokens,
                            const reference::RouterConfig& config);
 
-/// Tokens whose selection hangs on a near-tie.
-std::int64_t count_near_ties(std::span<const double> logits, std::span<const double> bias, std::int64_t tokens,
-                             const reference::RouterConfig& config);
-/// More near-ties than healthy margins can have (bounds::kNearTieLimit)?
-bool too_many_near_ties(std::int64_t near_ties, std::int64_t tokens);
+/// Tokens whose selection may hang on a near-tie when the logits are off by up to `reach` [tokens, experts].
+std::int64_t count_near_ties(std::span<const double> logits, std::span<const double> reach,
+                             std::span<const double> bias, std::int64_t tokens, const reference::RouterConfig& config);
+/// More near-ties than the expected logits can have, by more than bounds::kNearTieLimit?
+bool too_many_near_ties(std::int64_t near_ties, std::int64_t expected, std::int64_t tokens);
+
+/// Fewer finite choices than top_k, with NotFinite::uniform: ids 0 … top_k - 1, weights 1 / top_k.
+bool falls_back(std::span<const double> choices, const reference::RouterConfig& config);
 
 }  // namespace moediff

@@ -39,14 +39,16 @@ std::optional<StageInputs> inputs_as_read(const Program& program, const Run& run
 
 struct StageResult {
   std::string problem;  ///< why the reference cannot compute the stage from these inputs; "" = it did
-  std::vector<bounds::Acceptance> outputs;  ///< by operand; the router has logits only: the rest follows from them
+  /// By operand. The router has logits only: the rest follows from them. Codes are those of the expected scales.
+  std::vector<bounds::Acceptance> outputs;
 };
 
 /// Recomputes a call. `model`: the case's dtype. Remembered by content.
 std::shared_ptr<const StageResult> evaluate(const Step& step, DType model, const StageInputs& inputs,
                                             Expected& expected);
 
-/// The reference's router configuration of a router step, whose logits have `experts` columns.
-reference::RouterConfig router_config(const Step& step, std::int64_t experts);
+/// The reference's router configuration of a router step, whose logits have `experts` columns. `model`: the case's
+/// dtype.
+reference::RouterConfig router_config(const Step& step, std::int64_t experts, DType model);
 
 }  // namespace moediff

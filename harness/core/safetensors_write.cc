@@ -19,6 +19,7 @@ std::string header_text(const std::map<std::string, Tensor>& tensors,
   std::uint64_t offset = 0;
   for (const auto& [name, tensor] : tensors) {
     CHECK(name != "__metadata__", "the format keeps this name for itself");
+    CHECK(!row(tensor.dtype).safetensors.empty(), "the format has a name for the dtype");
     CHECK(tensor.data.size() == static_cast<std::size_t>(tensor.size() * size_of(tensor.dtype)),
           "data must fill the shape");
     const std::uint64_t end = offset + tensor.data.size();

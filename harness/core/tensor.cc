@@ -1,6 +1,7 @@
 // Tensors in host memory: sizes, conversion to and from double, slices of rows.
 #include "harness/core/tensor.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -36,6 +37,12 @@ void store_all(Tensor& tensor, std::span<const double> values, Convert convert) 
 template <typename T>
 void load_all(std::span<const std::byte> data, std::vector<double>& out) {
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<double>(load<T>(data, i));
+}
+
+void decode_bytes(DType dtype, std::span<const std::byte> data, std::vector<double>& out) {
+  std::array<double, 256> values{};
+  for (std::uint32_t code = 0; code < values.size(); ++code) values[code] = decode(dtype, code);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = values[std::to_integer<std::size_t>(data[i])];
 }
 
 }  // namespace
@@ -81,9 +88,27 @@ std::vector<double> to_doubles(DType dtype, std::span<const std::byte> data) {
     case DType::u8:
       load_all<std::uint8_t>(data, out);
       break;
+    case DType::i8:
+      load_all<std::int8_t>(data, out);
+      break;
+    case DType::i64:
+      load_all<std::int64_t>(data, out);  // exact up to 2^53
+      break;
     case DType::bf16:
       for (std::size_t i = 0; i < out.size(); ++i) out[i] = double_from_bf16(load<std::uint16_t>(data, i));
       break;
+    case DType::f16:
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = decode(dtype, load<std::uint16_t>(data, i));
+      break;
+    case DType::f8_e4m3fn:
+    case DType::f8_e4m3fnuz:
+    case DType::f8_e5m2:
+    case DType::f8_e5m2fnuz:
+    case DType::f8_e8m0:
+      decode_bytes(dtype, data, out);
+      break;
+    case DType::field:
+      check_failed(__FILE__, __LINE__, "field elements are not reals", "");
   }
   return out;
 }
@@ -107,6 +132,25 @@ Tensor from_doubles(DType dtype, Shape shape, std::span<const double> values) {
     case DType::u8:
       store_all<std::uint8_t>(tensor, values, exact_integer<std::uint8_t>);
       break;
+    case DType::i8:
+      store_all<std::int8_t>(tensor, values, exact_integer<std::int8_t>);
+      break;
+    case DType::i64:
+      store_all<std::int64_t>(tensor, values, exact_integer<std::int64_t>);
+      break;
+    case DType::f16:
+      store_all<std::uint16_t>(tensor, values,
+                               [](double v) { return static_cast<std::uint16_t>(encode(DType::f16, v)); });
+      break;
+    case DType::f8_e4m3fn:
+    case DType::f8_e4m3fnuz:
+    case DType::f8_e5m2:
+    case DType::f8_e5m2fnuz:
+    case DType::f8_e8m0:
+      store_all<std::uint8_t>(tensor, values, [&](double v) { return static_cast<std::uint8_t>(encode(dtype, v)); });
+      break;
+    case DType::field:
+      check_failed(__FILE__, __LINE__, "field elements are not reals", "");
   }
   return tensor;
 }

@@ -1,44 +1,14 @@
 #include "harness/program/inputs.h"
 
-#include <cmath>
 #include <cstring>
-#include <functional>
 
 #include "harness/core/hash.h"
-#include "harness/core/random.h"
 #include "harness/core/safetensors.h"
+#include "harness/program/build.h"
+#include "harness/program/input_parts.h"
 
 namespace moediff {
 namespace {
-
-// Generated values have the magnitudes of trained layers: unit activations, weights that keep the variance. "integers"
-// are small enough that every linear stage is exact in fp32.
-Tensor generate(const Case& spec, const std::string& name, DType dtype, Shape shape, double scale) {
-  const std::uint64_t key = stream_key(spec.seed, name);
-  std::vector<double> values(static_cast<std::size_t>(count(shape)));
-  const bool integers = spec.input.distribution == "integers";
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = integers ? std::floor(random_uniform(key, i) * 5.0) - 2.0 : random_normal(key, i) * scale;
-  }
-  return from_doubles(dtype, std::move(shape), values);
-}
-
-void generate_all(const Case& spec, Inputs& inputs) {
-  const MoeShape& s = spec.shape;
-  const double by_hidden = 1.0 / std::sqrt(static_cast<double>(s.hidden)),
-               by_inter = 1.0 / std::sqrt(static_cast<double>(s.inter));
-  const auto add = [&](const char* name, DType dtype, Shape shape, double scale) {
-    inputs[name] = generate(spec, name, dtype, std::move(shape), scale);
-  };
-  add("hidden_states", spec.dtype, {spec.tokens, s.hidden}, 1.0);
-  add("gate_weight", spec.dtype, {s.experts, s.hidden}, by_hidden);
-  add("gate_bias", DType::f32, {s.experts}, spec.input.bias_scale);
-  add("w13", spec.dtype, {s.experts, 2 * s.inter, s.hidden}, by_hidden);
-  add("w2", spec.dtype, {s.experts, s.hidden, s.inter}, by_inter);
-  if (s.n_shared == 0) return;
-  add("shared_w13", spec.dtype, {2 * s.n_shared * s.inter, s.hidden}, by_hidden);
-  add("shared_w2", spec.dtype, {s.hidden, s.n_shared * s.inter}, by_inter);
-}
 
 Tensor convert(const Tensor& tensor, DType dtype, Shape shape) {
   return from_doubles(dtype, std::move(shape), to_doubles(tensor));
@@ -111,33 +81,14 @@ void load_capture(const Case& spec, GroupInputs& group) {
   group.captured_output = read_rows(spec, file, spec.input.expected_prefix + "f64.moe_out");
 }
 
-// Shared expert j is rows [j*I, (j+1)*I) of the shared gate and up projections, columns of the down projection.
-void add_fused(const Case& spec, Inputs& inputs) {
-  const MoeShape& s = spec.shape;
-  const std::int64_t element = size_of(spec.dtype), row = s.hidden * element, half = s.inter * row,
-                     all = s.n_shared * half;
-  Tensor w13(spec.dtype, {s.experts + s.n_shared, 2 * s.inter, s.hidden}),
-      w2(spec.dtype, {s.experts + s.n_shared, s.hidden, s.inter});
-  std::byte* to13 = std::copy(inputs["w13"].data.begin(), inputs["w13"].data.end(), w13.data.data());
-  std::byte* to2 = std::copy(inputs["w2"].data.begin(), inputs["w2"].data.end(), w2.data.data());
-  const std::byte* from13 = inputs["shared_w13"].data.data();
-  const std::byte* from2 = inputs["shared_w2"].data.data();
-  for (std::int64_t j = 0; j < s.n_shared; ++j) {
-    to13 = std::copy_n(from13 + j * half, half, to13);
-    to13 = std::copy_n(from13 + all + j * half, half, to13);
-    for (std::int64_t h = 0; h < s.hidden; ++h) {
-      to2 = std::copy_n(from2 + (h * s.n_shared + j) * s.inter * element, s.inter * element, to2);
-    }
-  }
-  inputs["w13_fused"] = std::move(w13);
-  inputs["w2_fused"] = std::move(w2);
-  Tensor ids(DType::i32, {spec.tokens, s.n_shared}), weights(DType::f32, {spec.tokens, s.n_shared});
-  for (std::int64_t i = 0; i < spec.tokens * s.n_shared; ++i) {
-    ids.as<std::int32_t>()[i] = static_cast<std::int32_t>(s.experts + i % s.n_shared);
-    weights.as<float>()[i] = 1.0f;
-  }
-  inputs["shared_ids"] = std::move(ids);
-  inputs["shared_weights"] = std::move(weights);
+/// Algebra mode: the routing weights times the factor, for Programs in which the router applies it.
+void scale_weights(const Case& spec, Inputs& inputs) {
+  constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;
+  const unsigned __int128 factor = field_factor(spec);
+  Tensor scaled = inputs["topk_weights"];
+  for (std::uint64_t& element : scaled.as<std::uint64_t>())
+    element = static_cast<std::uint64_t>(factor * element % kPrime);
+  inputs["topk_weights_scaled"] = std::move(scaled);
 }
 
 }  // namespace
@@ -145,11 +96,13 @@ void add_fused(const Case& spec, Inputs& inputs) {
 GroupInputs make_inputs(const Case& spec) {
   GroupInputs group;
   if (spec.input.kind == InputSource::Kind::generated) {
-    generate_all(spec, group.tensors);
+    generate_inputs(spec, group.tensors);
   } else {
     load_capture(spec, group);
   }
-  if (spec.shape.n_shared > 0) add_fused(spec, group.tensors);
+  if (spec.arithmetic == Arithmetic::field) scale_weights(spec, group.tensors);
+  add_fused(spec, group.tensors);
+  vary(spec, group.tensors);
   return group;
 }
 

@@ -10,12 +10,14 @@
 
 namespace moediff {
 
-/// By name. E experts, S shared, L routed, T tokens; x is the case's dtype:
-///   hidden_states x [T, H]            gate_weight x [L, H]          gate_bias f32 [L]
-///   w13 x [L, 2I, H]                  w2 x [L, H, I]                (gate rows, then up rows)
-///   shared_w13 x [2SI, H]             shared_w2 x [H, SI]           (S > 0)
-///   w13_fused, w2_fused: w13 and w2 with the shared experts as experts L..L+S-1
+/// By name. E experts, S shared, L routed, T tokens; x is the case's dtype (algebra mode: field):
+///   hidden_states x [T, H]            gate_weight x [L, H]          gate_bias f32 [L] (router.bias)
+///   w13 [L, 2I, H], w2 [L, H, I]      x, or codes of quant.scheme (gate rows, then up rows)
+///   w13_scales, w2_scales [L, sn, sk] and w13_offset, w2_offset [L, n, 1], where the scheme has them
+///   shared_w13 [2SI, H], shared_w2 [H, SI] and theirs (S > 0)
+///   every one of w13*, w2* with the suffix _fused: with the shared experts as experts L..L+S-1
 ///   shared_ids i32 [T, S], shared_weights f32 [T, S]: the constant columns of the fused top-k buffers
+///   algebra mode: topk_ids i32 [T, k], topk_weights [T, k], and topk_weights_scaled = field_factor * topk_weights
 using Inputs = std::map<std::string, Tensor>;
 
 struct GroupInputs {

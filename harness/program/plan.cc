@@ -10,9 +10,18 @@
 #include "harness/core/text.h"
 #include "harness/program/build.h"
 #include "harness/program/fault_table.h"
+#include "harness/scenario/canonical.h"
 
 namespace moediff {
 namespace {
+
+/// The builtin provider's faulty kernels exist for plain layers only.
+std::optional<std::string> no_variant_for(const Case& spec) {
+  if (spec.arithmetic == Arithmetic::field) return "its kernel does not exist in algebra mode";
+  if (spec.dtype == DType::f16) return "its kernel does not exist in f16";
+  if (spec.quant.scheme != QuantScheme::none) return "its kernel does not exist for quantised weights";
+  return std::nullopt;
+}
 
 PlannedCase plan_case(Case spec) {
   PlannedCase planned;
@@ -25,6 +34,10 @@ PlannedCase plan_case(Case spec) {
     const FaultRow* fault = find_fault(planned.spec.fault);
     CHECK(fault != nullptr, "fault names are checked when scenarios are loaded");
     planned.variants = fault->variants;
+    if (const auto refusal = no_variant_for(planned.spec); refusal && !planned.variants.empty()) {
+      planned.spec.skip_reason = fmt::format("fault {} does not apply: {}", fault->name, *refusal);
+      return planned;
+    }
     if (fault->rewrite != nullptr) {
       if (const auto refusal = fault->rewrite(planned.program, planned.spec.drop_wait)) {
         planned.spec.skip_reason = fmt::format("fault {} does not apply: {}", fault->name, *refusal);
@@ -37,14 +50,21 @@ PlannedCase plan_case(Case spec) {
   return planned;
 }
 
+/// Cases of a group differ in how the layer is run, and in variations of the batch, but not in what is computed.
 std::string group_key(const Case& c) {
-  const MoeShape& s = c.shape;
-  const InputSource& in = c.input;
-  return fmt::format("{}|{} {} {} {} {} {} {} {} {}|{} {} {} {} {} {} {} {}|{} {} {}|{} {} {} {}", c.scenario, s.hidden,
-                     s.inter, s.experts, s.top_k, s.n_group, s.topk_group, s.n_shared, s.norm_topk_prob,
-                     s.routed_scaling_factor, static_cast<int>(in.kind), in.distribution, in.bias_scale, in.capture,
-                     in.checkpoint, in.hidden_states, in.weights_prefix, in.expected_prefix, c.seed, to_string(c.dtype),
-                     c.tokens, c.split_k, c.residual, c.fault, c.provider);
+  const Case plain;
+  Case same = c;
+  same.stream = plain.stream;
+  same.effective_stream = plain.effective_stream;
+  same.aux_threshold = plain.aux_threshold;
+  same.order = plain.order;
+  same.in_place = plain.in_place;
+  same.chunk = plain.chunk;
+  same.schedule = plain.schedule;
+  same.drop_wait.clear();
+  same.timeout_seconds = plain.timeout_seconds;
+  same.variation = plain.variation;
+  return c.scenario + "|" + canonical_body(same);
 }
 
 // "streams/capitals, layer 1, bf16, 5 tokens"; what else tells groups apart is added only when needed.
@@ -52,6 +72,8 @@ std::string group_name(const Case& c, const std::map<std::string, std::string>& 
   std::string name = c.id.substr(0, c.id.rfind('/'));
   if (c.input.layer) name += fmt::format(", layer {}", *c.input.layer);
   name += fmt::format(", {}, {} token{}", to_string(c.dtype), c.tokens, c.tokens == 1 ? "" : "s");
+  if (c.quant.scheme != QuantScheme::none) name += fmt::format(", {}", to_string(c.quant.scheme));
+  if (c.arithmetic == Arithmetic::field) name += ", algebra";
   if (c.split_k > 1) name += fmt::format(", split_k {}", c.split_k);
   if (!c.fault.empty()) name += ", fault " + c.fault;
   std::string unique = name;
@@ -61,10 +83,10 @@ std::string group_name(const Case& c, const std::map<std::string, std::string>& 
 
 std::string collapse_key(const PlannedCase& planned) {
   const Expectation& e = planned.spec.expect;
-  return fmt::format("{}|{}|{}|{} {}|{} {} {} {} {} {}", group_key(planned.spec), to_hex(planned.program_hash),
-                     to_string(planned.schedule), planned.provider, planned.variants, static_cast<int>(e.status),
-                     e.cause ? static_cast<int>(*e.cause) : -1, e.blame_op, e.blame_value, e.blame_buffer,
-                     e.blame_writer);
+  return fmt::format("{}|{}|{}|{}|{} {}|{} {} {} {} {} {}", group_key(planned.spec), to_string(planned.spec.variation),
+                     to_hex(planned.program_hash), to_string(planned.schedule), planned.provider, planned.variants,
+                     static_cast<int>(e.status), e.cause ? static_cast<int>(*e.cause) : -1, e.blame_op, e.blame_value,
+                     e.blame_buffer, e.blame_writer);
 }
 
 bool matches(const PlannedCase& planned, std::string_view glob) {

@@ -81,6 +81,26 @@ void add_region(Hasher& hasher, const Region& region) {
 
 void add_double(Hasher& hasher, double value) { hasher.add(std::bit_cast<std::int64_t>(value)); }
 
+template <typename... Enum>
+void add_words(Hasher& hasher, Enum... words) {
+  add_numbers(hasher, {static_cast<std::int64_t>(words)...});
+}
+
+void add_policies(Hasher& hasher, const OpParams& p) {
+  const RouterPolicy& r = p.router;
+  add_words(hasher, r.scoring, r.bias, r.group_score, r.mask, r.logits_in, r.scores_in, r.bias_in, r.choice_in,
+            r.weights_in, r.weight_from, r.factor, r.weight_on, r.not_finite);
+  add_double(hasher, r.norm_epsilon);
+  const ExpertPolicy& e = p.expert;
+  add_words(hasher, e.activation, e.activation_rounding, e.sum);
+  add_double(hasher, e.limit);
+  const QuantSpec& q = p.quant;
+  add_words(hasher, q.scheme, q.fp8, q.scales, q.scale_from, q.scale_by, q.half_to, q.ragged, q.shared, q.quantize_a2,
+            q.group, p.halves, p.saturate, p.field_factor);
+  add_double(hasher, q.fmax);
+  add_double(hasher, q.amax_floor);
+}
+
 void add_step(Hasher& hasher, const Step& step) {
   add_numbers(hasher, {static_cast<std::int64_t>(step.kind), step.stream, step.event, step.buffer});
   if (step.kind == StepKind::call) {
@@ -88,6 +108,7 @@ void add_step(Hasher& hasher, const Step& step) {
     add_numbers(hasher,
                 {static_cast<std::int64_t>(step.op), p.top_k, p.n_group, p.topk_group, p.norm_topk_prob, p.split_k});
     add_double(hasher, p.factor);
+    add_policies(hasher, p);
   }
   hasher.add(static_cast<std::int64_t>(step.operands.size()));
   for (const Operand& operand : step.operands) {

@@ -13,8 +13,11 @@
 
 #include "harness/core/dtype.h"
 #include "harness/core/tensor.h"
+#include "harness/model/expert_policy.h"
 #include "harness/model/moe_shape.h"
 #include "harness/model/ops.h"
+#include "harness/model/quant.h"
+#include "harness/model/router_policy.h"
 
 namespace moediff {
 
@@ -72,7 +75,7 @@ struct Operand {
   std::vector<int> values;  ///< values read, or the one written
 };
 
-/// Scalars of an op; those an op does not use are ignored.
+/// Scalars of an op. Builders set what the op uses and leave the rest at its default, so that equal work is equal data.
 struct OpParams {
   int top_k = 0;  ///< columns the router writes
   int n_group = 1;
@@ -80,6 +83,12 @@ struct OpParams {
   bool norm_topk_prob = true;
   double factor = 1.0;  ///< router: multiplied into the weights (fused); scale_add: applied to routed_out
   int split_k = 1;      ///< gemm1, shared_gemm1: number of K splits, partial sums in the workspace operand
+  RouterPolicy router;  ///< router
+  ExpertPolicy expert;  ///< activation, activation_quantize; combine
+  QuantSpec quant;      ///< quantize_*, activation_quantize, gemms of quantised weights; `fmax` is never 0 here
+  bool halves = false;  ///< gemm1, shared_gemm1: weight rows are gate, then up, each with block rows of its own
+  std::uint64_t field_factor = 1;  ///< algebra mode: takes the place of `factor`
+  bool saturate = false;           ///< convert: finite values beyond the largest become the largest
   bool operator==(const OpParams&) const = default;
 };
 

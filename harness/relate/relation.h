@@ -20,6 +20,7 @@ struct RelationRecord {
   Status status = Status::pass;
   std::int64_t compared = 0;
   std::optional<Mismatch> first_difference;
+  std::int64_t left_out = 0;  ///< tokens whose choice of experts differs, where a choice may: near-ties
   std::string explanation;
   std::optional<std::string> skip_reason;
   double budget_used = 0;   ///< rules other than bitwise: largest difference over its bound
@@ -33,6 +34,8 @@ struct Outcome {
   std::int64_t hidden = 0;                      ///< columns of the output
   std::vector<double> actual, expected, bound;  ///< [tokens * hidden], see Diff
   std::vector<double> captured;                 ///< the output in a capture, empty when there is none
+  std::vector<double> again;                    ///< the output of a second, serialised run; empty when there was none
+  std::vector<std::int32_t> choices;            ///< [tokens * top_k] experts, sorted by token; empty when not captured
 };
 
 /// One row a relation; `relate` makes a record for each that has members in the group.

@@ -12,11 +12,20 @@ namespace moediff {
 namespace {
 
 static_assert(static_cast<int>(DType::f32) == MD_F32 && static_cast<int>(DType::bf16) == MD_BF16 &&
-                  static_cast<int>(DType::f64) == MD_F64 && static_cast<int>(DType::i32) == MD_I32 &&
-                  static_cast<int>(DType::u8) == MD_U8,
+                  static_cast<int>(DType::u8) == MD_U8 && static_cast<int>(DType::f16) == MD_F16 &&
+                  static_cast<int>(DType::f8_e4m3fn) == MD_F8_E4M3FN &&
+                  static_cast<int>(DType::f8_e8m0) == MD_F8_E8M0 && static_cast<int>(DType::field) == MD_FIELD &&
+                  static_cast<int>(DType::i64) == MD_I64,
               "dtypes cross the ABI by number");
-static_assert(static_cast<int>(OpKind::residual_add) == MD_OP_RESIDUAL_ADD && kOpKinds == MD_OP_COUNT,
+static_assert(static_cast<int>(OpKind::residual_add) == MD_OP_RESIDUAL_ADD &&
+                  static_cast<int>(OpKind::convert) == MD_OP_CONVERT && kOpKinds == MD_OP_COUNT,
               "ops cross the ABI by number");
+static_assert(static_cast<int>(Scoring::softmax) == MD_SCORING_SOFTMAX &&
+                  static_cast<int>(WeightSource::choice_minus_bias) == MD_WEIGHT_CHOICE_MINUS_BIAS &&
+                  static_cast<int>(ActivationKind::swigluoai) == MD_SWIGLUOAI &&
+                  static_cast<int>(QuantScheme::mxfp4) == MD_SCHEME_MXFP4 &&
+                  static_cast<int>(ScaleBy::ratio) == MD_SCALE_BY_RATIO,
+              "policies cross the ABI by number");
 
 /// By BufferKind.
 constexpr std::array<md_memory_kind, 4> kMemoryKinds{MD_MEMORY_VALUE, MD_MEMORY_VALUE, MD_MEMORY_WEIGHT,
@@ -27,14 +36,49 @@ std::byte* address(const DeviceState& state, const Operand& operand) {
   return operand.buffer < 0 ? nullptr : state.base[operand.buffer] + operand.region.offset;
 }
 
-md_params params_of(const OpParams& params) {
-  return {params.top_k,      params.n_group,
-          params.topk_group, params.norm_topk_prob ? 1 : 0,
-          params.split_k,    static_cast<float>(params.factor)};
+template <typename Word>
+std::int32_t number(Word word) {
+  return static_cast<std::int32_t>(word);
+}
+
+md_params params_of(const OpParams& p) {
+  md_params out{};
+  out.top_k = p.top_k;
+  out.n_group = p.n_group;
+  out.topk_group = p.topk_group;
+  out.norm_topk_prob = p.norm_topk_prob ? 1 : 0;
+  out.split_k = p.split_k;
+  out.factor = static_cast<float>(p.factor);
+  out.scoring = number(p.router.scoring);
+  out.group_score = number(p.router.group_score);
+  out.mask = number(p.router.mask);
+  out.scores_in = number(p.router.scores_in);
+  out.bias_in = number(p.router.bias_in);
+  out.choice_in = number(p.router.choice_in);
+  out.weights_in = number(p.router.weights_in);
+  out.weight_from = number(p.router.weight_from);
+  out.not_finite = number(p.router.not_finite);
+  out.norm_epsilon = static_cast<float>(p.router.norm_epsilon);
+  out.activation = number(p.expert.activation);
+  out.activation_rounding = number(p.expert.activation_rounding);
+  out.limit = static_cast<float>(p.expert.limit);
+  out.sum = number(p.expert.sum);
+  out.scheme = number(p.quant.scheme);
+  out.scale_kind = number(p.quant.scales);
+  out.scale_from = number(p.quant.scale_from);
+  out.scale_by = number(p.quant.scale_by);
+  out.half_to = number(p.quant.half_to);
+  out.halves = p.halves ? 1 : 0;
+  out.group = p.quant.group;
+  out.fmax = static_cast<float>(p.quant.fmax);
+  out.amax_floor = static_cast<float>(p.quant.amax_floor);
+  out.saturate = p.saturate ? 1 : 0;
+  out.field_factor = p.field_factor;
+  return out;
 }
 
 void issue_call(const md_provider& provider, const Step& step, int number, DeviceState& state) {
-  std::array<md_tensor, 8> tensors{};
+  std::array<md_tensor, 10> tensors{};
   CHECK(step.operands.size() <= tensors.size(), "more operands than slots");
   for (std::size_t i = 0; i < step.operands.size(); ++i) {
     const int buffer = step.operands[i].buffer;

@@ -14,6 +14,26 @@ static constexpr int enumerators(StepKind) { return static_cast<int>(StepKind::h
 static constexpr int enumerators(SchedulePolicy) { return static_cast<int>(kSchedulePolicyNames.size()); }
 static constexpr int enumerators(TraceItem::Kind) { return static_cast<int>(TraceItem::Kind::host_func) + 1; }
 static constexpr int enumerators(Touch::What) { return static_cast<int>(Touch::What::changed) + 1; }
+static constexpr int enumerators(Scoring) { return static_cast<int>(kScoringNames.size()); }
+static constexpr int enumerators(GroupScore) { return static_cast<int>(kGroupScoreNames.size()); }
+static constexpr int enumerators(MaskValue) { return static_cast<int>(kMaskValueNames.size()); }
+static constexpr int enumerators(KeptIn) { return static_cast<int>(kKeptInNames.size()); }
+static constexpr int enumerators(WeightSource) { return static_cast<int>(kWeightSourceNames.size()); }
+static constexpr int enumerators(FactorPlace) { return static_cast<int>(kFactorPlaceNames.size()); }
+static constexpr int enumerators(WeightPlace) { return static_cast<int>(kWeightPlaceNames.size()); }
+static constexpr int enumerators(NotFinite) { return static_cast<int>(kNotFiniteNames.size()); }
+static constexpr int enumerators(ActivationKind) { return static_cast<int>(kActivationNames.size()); }
+static constexpr int enumerators(ActivationRounding) { return static_cast<int>(kActivationRoundingNames.size()); }
+static constexpr int enumerators(CombineSum) { return static_cast<int>(kCombineSumNames.size()); }
+static constexpr int enumerators(QuantScheme) { return static_cast<int>(kQuantSchemes.size()); }
+static constexpr int enumerators(Fp8Kind) { return static_cast<int>(kFp8KindNames.size()); }
+static constexpr int enumerators(ScaleKind) { return static_cast<int>(kScaleKindNames.size()); }
+static constexpr int enumerators(ScaleFrom) { return static_cast<int>(kScaleFromNames.size()); }
+static constexpr int enumerators(ScaleBy) { return static_cast<int>(kScaleByNames.size()); }
+static constexpr int enumerators(HalfTo) { return static_cast<int>(kHalfToNames.size()); }
+static constexpr int enumerators(Ragged) { return static_cast<int>(kRaggedNames.size()); }
+static constexpr int enumerators(SharedWeights) { return static_cast<int>(kSharedWeightsNames.size()); }
+static constexpr int enumerators(QuantizeA2) { return static_cast<int>(kQuantizeA2Names.size()); }
 static constexpr int enumerators(RunStatus) { return static_cast<int>(RunStatus::error) + 1; }
 
 // clang-format off
@@ -21,7 +41,10 @@ template <SameAs<Region> T> auto fields(T& x) { auto& [a, b, c, d] = x; return s
 template <SameAs<Buffer> T> auto fields(T& x) { auto& [a, b, c, d] = x; return std::tie(a, b, c, d); }
 template <SameAs<Value> T> auto fields(T& x) { auto& [a, b, c, d, e, f, g, h] = x; return std::tie(a, b, c, d, e, f, g, h); }
 template <SameAs<Operand> T> auto fields(T& x) { auto& [a, b, c, d, e] = x; return std::tie(a, b, c, d, e); }
-template <SameAs<OpParams> T> auto fields(T& x) { auto& [a, b, c, d, e, f] = x; return std::tie(a, b, c, d, e, f); }
+template <SameAs<RouterPolicy> T> auto fields(T& x) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = x; return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n); }
+template <SameAs<ExpertPolicy> T> auto fields(T& x) { auto& [a, b, c, d] = x; return std::tie(a, b, c, d); }
+template <SameAs<QuantSpec> T> auto fields(T& x) { auto& [a, b, c, d, e, f, g, h, i, j, k, l] = x; return std::tie(a, b, c, d, e, f, g, h, i, j, k, l); }
+template <SameAs<OpParams> T> auto fields(T& x) { auto& [a, b, c, d, e, f, g, h, i, j, k, l] = x; return std::tie(a, b, c, d, e, f, g, h, i, j, k, l); }
 template <SameAs<Step> T> auto fields(T& x) { auto& [a, b, c, d, e, f, g, h, i] = x; return std::tie(a, b, c, d, e, f, g, h, i); }
 template <SameAs<MoeShape> T> auto fields(T& x) { auto& [a, b, c, d, e, f, g, h, i] = x; return std::tie(a, b, c, d, e, f, g, h, i); }
 template <SameAs<Program> T> auto fields(T& x) { auto& [a, b, c, d, e, f, g, h, i, j] = x; return std::tie(a, b, c, d, e, f, g, h, i, j); }

@@ -44,7 +44,8 @@ std::string yaml_value(const KeyRow& row, const Case& spec) {
 // Keys of the other kind of input would be refused when the text is read.
 bool applies(const KeyRow& row, const Case& spec) {
   if (row.get == nullptr || row.get(spec).empty()) return false;
-  const bool generated_only = row.path == "input.distribution" || row.path == "input.bias_scale";
+  const bool generated_only =
+      row.path == "input.distribution" || row.path == "input.bias_scale" || row.path == "input.idle_experts";
   return !(generated_only && spec.input.kind == InputSource::Kind::capture);
 }
 

@@ -11,7 +11,10 @@
 
 #include "harness/core/dtype.h"
 #include "harness/core/error.h"
+#include "harness/model/expert_policy.h"
 #include "harness/model/moe_shape.h"
+#include "harness/model/quant.h"
+#include "harness/model/router_policy.h"
 #include "harness/model/verdict_words.h"
 #include "harness/scenario/schedule.h"
 
@@ -24,13 +27,53 @@ enum class IssueOrder : std::uint8_t { shared_first, routed_first };
 inline constexpr std::array<std::string_view, 2> kIssueOrderNames{"shared_first", "routed_first"};
 constexpr std::string_view to_string(IssueOrder order) { return kIssueOrderNames[static_cast<std::size_t>(order)]; }
 
+/// floating: the case's dtype. field: integers modulo 2^61 - 1 (algebra mode): every stage but the router exactly, with
+/// fixed polynomials for what is no polynomial, so that programs equal in exact arithmetic agree bit for bit.
+enum class Arithmetic : std::uint8_t { floating, field };
+inline constexpr std::array<std::string_view, 2> kArithmeticNames{"floating", "field"};
+
+/// A change of the batch under which the same tokens must give the same results: relations compare a group's
+/// variations.
+enum class Variation : std::uint8_t {
+  none,
+  permuted,       ///< the tokens in another order
+  split,          ///< the first half of the tokens (rounded up) alone
+  padded_zero,    ///< kPaddingRows further rows of zeros
+  padded_large,   ///< … of 1e4
+  padded_nan,     ///< … of NaN
+  shifted,        ///< the same vector added to every expert's gate row: softmax scores stay
+  poisoned_idle,  ///< NaN in the weights of the experts that input.idle_experts keeps idle
+};
+inline constexpr std::array<std::string_view, 8> kVariationNames{
+    "none", "permuted", "split", "padded_zero", "padded_large", "padded_nan", "shifted", "poisoned_idle"};
+constexpr std::string_view to_string(Variation variation) {
+  return kVariationNames[static_cast<std::size_t>(variation)];
+}
+inline constexpr std::int64_t kPaddingRows = 3;
+
+/// How generated activations and weights are spread.
+enum class Distribution : std::uint8_t {
+  normal,        ///< magnitudes of trained layers
+  integers,      ///< small integers and power-of-two scales: linear stages are exact
+  heavy_tailed,  ///< a few elements far out
+  cancelling,    ///< products that nearly cancel in pairs
+  near_tie,      ///< gate rows that differ by a few units of the last place
+  subnormal,     ///< activations inside the experts below the smallest normal number
+  huge_range,    ///< magnitudes over many powers of two
+};
+inline constexpr std::array<std::string_view, 7> kDistributionNames{
+    "normal", "integers", "heavy_tailed", "cancelling", "near_tie", "subnormal", "huge_range"};
+constexpr std::string_view to_string(Distribution distribution) {
+  return kDistributionNames[static_cast<std::size_t>(distribution)];
+}
+
 /// Where a group's inputs come from.
 struct InputSource {
   enum class Kind : std::uint8_t { generated, capture } kind = Kind::generated;
   // generated
-  std::string distribution =
-      "normal";             ///< normal: trained-like magnitudes; integers: small integers, linear stages exact
-  double bias_scale = 0.1;  ///< spread of e_score_correction_bias
+  Distribution distribution = Distribution::normal;
+  double bias_scale = 0.1;        ///< spread of e_score_correction_bias
+  std::int64_t idle_experts = 0;  ///< the last ones, which no token chooses
   // capture: activations and expected values of a real run, weights from a checkpoint
   std::string capture, checkpoint;  ///< paths, resolved against the folder of the file that names them
   std::string hidden_states;        ///< tensor name in the capture
@@ -56,8 +99,13 @@ struct Case {
   MoeShape shape;
   InputSource input;
   std::uint64_t seed = 0;
-  DType dtype = DType::bf16;
+  DType dtype = DType::bf16;  ///< model dtype: f32, bf16 or f16
+  Arithmetic arithmetic = Arithmetic::floating;
+  RouterPolicy router;
+  ExpertPolicy expert;
+  QuantSpec quant;
   std::int64_t tokens = 0;
+  Variation variation = Variation::none;
   StreamMode stream = StreamMode::none;
   StreamMode effective_stream =
       StreamMode::none;  ///< aux falls back to none above `aux_threshold` rows or when chunked
@@ -78,5 +126,8 @@ struct Case {
   /// none of them, so they are provenance, not part of what a case is.
   std::vector<std::pair<std::string, std::string>> axes;
 };
+
+/// Rows of the batch as the ops see it: `tokens` changed by the variation.
+std::int64_t batch_rows(const Case& spec);
 
 }  // namespace moediff

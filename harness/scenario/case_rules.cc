@@ -16,7 +16,7 @@ using Answer = std::optional<Broken>;  ///< nothing: the rule holds
 
 struct CaseRule {
   std::string_view key;                ///< to blame
-  std::array<std::string_view, 5> on;  ///< further keys that the rule reads
+  std::array<std::string_view, 6> on;  ///< further keys that the rule reads
   Answer (*check)(const Draft&);
 };
 
@@ -71,13 +71,64 @@ Answer split_k_within_hidden(const Draft& d) {
                 fmt::format("use a value from 1 to {}", d.spec.shape.hidden)};
 }
 
+Answer weight_on_input_is_top_1(const Draft& d) {
+  if (d.spec.router.weight_on != WeightPlace::input || d.spec.shape.top_k == 1) return std::nullopt;
+  return Broken{"a weight on the input needs top_k 1: a token has one input and as many weights as experts",
+                "use weight_on: gemm1, or top_k: 1"};
+}
+Answer idle_experts_leave_enough(const Draft& d) {
+  const std::int64_t most = d.spec.shape.experts - d.spec.shape.top_k;
+  if (d.spec.input.idle_experts == 0 || d.spec.input.idle_experts <= most) return std::nullopt;
+  return Broken{
+      fmt::format("idle_experts must leave top_k ({}) of the {} experts", d.spec.shape.top_k, d.spec.shape.experts),
+      fmt::format("use a value from 0 to {}", std::max<std::int64_t>(most, 0))};
+}
+Answer idle_experts_need_one_group(const Draft& d) {
+  if (d.spec.input.idle_experts == 0 || d.spec.shape.n_group == 1) return std::nullopt;
+  return Broken{"idle_experts needs n_group 1: in groups a token may be left with idle experts only",
+                "remove idle_experts, or use n_group: 1"};
+}
+Answer poison_needs_idle_experts(const Draft& d) {
+  if (d.spec.variation != Variation::poisoned_idle || d.spec.input.idle_experts > 0) return std::nullopt;
+  return Broken{"variation: poisoned_idle needs experts that no token chooses", "add input.idle_experts"};
+}
+Answer shift_needs_softmax(const Draft& d) {
+  if (d.spec.variation != Variation::shifted || d.spec.router.scoring == Scoring::softmax) return std::nullopt;
+  return Broken{"variation: shifted needs scoring: softmax, whose scores do not depend on a shift of all logits",
+                "use router.scoring: softmax"};
+}
+Answer variation_is_generated(const Draft& d) {
+  if (d.spec.variation == Variation::none || d.spec.input.kind == InputSource::Kind::generated) return std::nullopt;
+  return Broken{"a variation changes generated inputs", "remove it, or use input.kind: generated"};
+}
+Answer field_is_generated(const Draft& d) {
+  if (d.spec.arithmetic == Arithmetic::floating || d.spec.input.kind == InputSource::Kind::generated)
+    return std::nullopt;
+  return Broken{"arithmetic: field draws its elements; a capture holds reals", "use input.kind: generated"};
+}
+Answer scheme_is_generated(const Draft& d) {
+  if (d.spec.quant.scheme == QuantScheme::none || d.spec.input.kind == InputSource::Kind::generated)
+    return std::nullopt;
+  return Broken{"quantised weights are generated", "use quant.scheme: none, or input.kind: generated"};
+}
+Answer fmax_within_format(const Draft& d) {
+  const QuantSpec& q = d.spec.quant;
+  const CodeFormat format = row(q.scheme).weight;
+  const double most = format == CodeFormat::int8                                ? 127
+                      : format == CodeFormat::fp8 && q.fp8 == Fp8Kind::e4m3fnuz ? 240
+                                                                                : 448;
+  if (q.fmax <= most) return std::nullopt;
+  return Broken{fmt::format("fmax must not exceed the format's largest value ({})", most),
+                fmt::format("use a value up to {}, or 0", most)};
+}
+
 // Keys of one kind of input. `needed`: without them the other kind would be read.
 struct InputKey {
   std::string_view path;
   InputSource::Kind kind;
   bool needed;
 };
-constexpr std::array<InputKey, 8> kInputKeys{{
+constexpr std::array<InputKey, 9> kInputKeys{{
     {"input.distribution", InputSource::Kind::generated, false},
     {"input.bias_scale", InputSource::Kind::generated, false},
     {"input.capture", InputSource::Kind::capture, true},
@@ -86,6 +137,7 @@ constexpr std::array<InputKey, 8> kInputKeys{{
     {"input.weights_prefix", InputSource::Kind::capture, true},
     {"input.expected_prefix", InputSource::Kind::capture, false},
     {"input.layer", InputSource::Kind::capture, false},
+    {"input.idle_experts", InputSource::Kind::generated, false},
 }};
 
 Answer input_is_complete(const Draft& d) {
@@ -119,7 +171,7 @@ Answer stated_stream_is_true(const Draft& d) {
       fmt::format("write {}, or remove the key", row.get(d.spec))};
 }
 
-constexpr std::array<CaseRule, 17> kRules{{
+constexpr std::array<CaseRule, 27> kRules{{
     {"model.top_k", {"model.experts"}, top_k_within_experts},
     {"model.n_group", {"model.experts"}, groups_divide_experts},
     {"model.topk_group", {"model.n_group"}, topk_group_within_groups},
@@ -137,8 +189,20 @@ constexpr std::array<CaseRule, 17> kRules{{
     {"input.weights_prefix", {"input.kind"}, input_key_fits<5>},
     {"input.expected_prefix", {"input.kind"}, input_key_fits<6>},
     {"input.layer", {"input.kind"}, input_key_fits<7>},
+    {"input.idle_experts", {"input.kind"}, input_key_fits<8>},
+    {"input.idle_experts", {"model.experts", "model.top_k"}, idle_experts_leave_enough},
+    {"input.idle_experts", {"model.n_group"}, idle_experts_need_one_group},
+    {"router.weight_on", {"model.top_k"}, weight_on_input_is_top_1},
+    {"quant.fmax", {"quant.scheme", "quant.fp8"}, fmax_within_format},
+    {"quant.scheme", {"input.kind"}, scheme_is_generated},
+    {"arithmetic", {"input.kind"}, field_is_generated},
+    {"variation", {"input.kind"}, variation_is_generated},
+    {"variation", {"input.idle_experts"}, poison_needs_idle_experts},
+    {"variation", {"router.scoring"}, shift_needs_softmax},
     {"fault", {"drop_wait"}, drop_wait_is_named},
-    {"effective_stream", {"stream", "tokens", "chunk", "aux_threshold", "model.n_shared"}, stated_stream_is_true},
+    {"effective_stream",
+     {"stream", "tokens", "chunk", "aux_threshold", "model.n_shared", "variation"},
+     stated_stream_is_true},
 }};
 
 }  // namespace

@@ -101,7 +101,7 @@ Draft draft_case(const Layer& layer, const std::vector<std::size_t>& rows) {
 void complete(Case& spec, const Layer& layer, const std::vector<std::size_t>& rows,
               const std::vector<std::vector<std::string>>& parts) {
   spec.effective_stream =
-      effective_stream(spec.stream, spec.tokens, spec.chunk, spec.aux_threshold, spec.shape.n_shared);
+      effective_stream(spec.stream, batch_rows(spec), spec.chunk, spec.aux_threshold, spec.shape.n_shared);
   if (const auto input = layer.sections.find("input"); input != layer.sections.end()) spec.input.place = input->second;
   std::string tail;
   for (std::size_t s = 0; s < rows.size(); ++s) {

@@ -16,12 +16,17 @@
 extern "C" {
 #endif
 
-#define MOEDIFF_ABI_VERSION 1u
+#define MOEDIFF_ABI_VERSION 2u
 
 typedef void* md_stream; /* hipStream_t, cudaStream_t */
 typedef void* md_event;
 
-typedef enum md_dtype { MD_F32 = 0, MD_BF16 = 1, MD_F64 = 2, MD_I32 = 3, MD_U8 = 4 } md_dtype;
+typedef enum md_dtype {
+  MD_F32 = 0, MD_BF16 = 1, MD_F64 = 2, MD_I32 = 3, MD_U8 = 4, MD_F16 = 5, MD_I8 = 6,
+  MD_F8_E4M3FN = 7, MD_F8_E4M3FNUZ = 8, MD_F8_E5M2 = 9, MD_F8_E5M2FNUZ = 10, MD_F8_E8M0 = 11,
+  MD_FIELD = 12, /* uint64, integers modulo 2^61 - 1 (algebra mode, below) */
+  MD_I64 = 13
+} md_dtype;
 
 #define MD_MAX_RANK 4
 /* A tensor in device memory; strides in elements. data == NULL: operand absent. */
@@ -47,16 +52,55 @@ typedef enum md_op {
   MD_OP_SHARED_GEMM2 = 8,
   MD_OP_SCALE_ADD = 9,
   MD_OP_RESIDUAL_ADD = 10,
-  MD_OP_COUNT = 11
+  MD_OP_WEIGH_INPUT = 11,
+  MD_OP_QUANTIZE_A1 = 12,
+  MD_OP_QUANTIZE_A2 = 13,
+  MD_OP_ACTIVATION_QUANTIZE = 14,
+  MD_OP_SHARED_QUANTIZE_A1 = 15,
+  MD_OP_SHARED_QUANTIZE_A2 = 16,
+  MD_OP_SHARED_ACTIVATION_QUANTIZE = 17,
+  MD_OP_CONVERT = 18,
+  MD_OP_COUNT = 19
 } md_op;
 
-/* Operand slots of each op, in order: indices into md_call::tensors. "x" is the model dtype (f32 or bf16). */
-enum { /* MD_OP_ROUTER: logits = x W^T in fp32; sigmoid; group-limited top-k of score + bias; unbiased weights */
+/* Operand slots of each op, in order: indices into md_call::tensors. "x" is the model dtype (f32, bf16, f16 or field).
+ *
+ * Quantised weights (params.scheme != MD_SCHEME_NONE). A weight [.., n, k] then holds codes and has scales
+ * [.., sn, sk]; "q" is its code dtype:
+ *   FP8_BLOCK     q = e4m3fn | e4m3fnuz, f32 scales [blocks of n, ceil(k / group)]: row n has block row n / group, but
+ *                 with params.halves (gate rows, then up rows) each half is cut on its own: row r of half h has block
+ *                 row h * ceil(half / group) + (r - h * half) / group. Activations: codes of q, f32 scales [rows, ceil(k / group)]
+ *   FP8_TENSOR    f32 scales [1, 1]; activations: codes of q, one f32 scale [1, 1]
+ *   FP8_CHANNEL   f32 scales [n, 1]; activations: codes of q, f32 scales [rows, 1]
+ *   INT8_CHANNEL  q = i8, f32 scales [n, 1], offset [n, 1] of zeros, carried and not used; activations: i8, f32 [rows, 1]
+ *   INT4_GROUP    q = u8, two codes a byte along k, the even element in the low nibble, value = nibble - 8, rows of
+ *                 ceil(k / 2) bytes; scales x [n, ceil(k / group)]; activations stay x
+ *   MXFP4         q = u8, two e2m1 codes a byte likewise; scales e8m0 [n, ceil(k / 32)]; activations stay x
+ *
+ * Arithmetic of a dot product (all in fp32 unless said otherwise; k ascending; K ranges of split_k are a multiple of the
+ * block for FP8_BLOCK: ceil(ceil(K / split_k) / group) * group):
+ *   NONE                     sum = fma(a, w, sum) from 0
+ *   INT4_GROUP, MXFP4        the same with w = round_x(code * scale), the product in fp32
+ *   FP8_BLOCK                for each K block: dot = fma over the block from 0; sum = sum + (dot * sa) * sb
+ *   FP8_TENSOR, FP8_CHANNEL  sum = fma(qa, qb, sum) from 0 over the whole range, then (sum * sa) * sb
+ *   INT8_CHANNEL             exact int32 sum over the whole range, converted to fp32, then (sum * sa) * sb
+ * A routing weight (gemm1, gemm2 with topk_weights) multiplies the sum of the range last for NONE, INT4_GROUP, MXFP4 and
+ * FP8_BLOCK, and before sa for the others: ((sum * w) * sa) * sb. With split_k each range is finished so and stored in
+ * the workspace; the ranges are added in order. The result is rounded once to x.
+ *
+ * Algebra mode: every float operand has dtype MD_FIELD and all arithmetic is modulo p = 2^61 - 1: fma, sums and products
+ * exactly so; 1 / s is the inverse (of 0: 0); roundings and clamps do nothing; codes are not packed. What is no
+ * polynomial is replaced by a fixed one: an activation of kind i by f(g) = g^3 + (i + 2) g^2 + (i + 5) g + 1, times u;
+ * the scale of a group of x by s = S^2 + 3 S + 7, S the sum of its elements; code = x * (1 / s); int4 and fp4 codes are
+ * multiplied by their scales as they are (no - 8). The router and convert do not exist in this mode. params.factor is
+ * replaced by params.field_factor.
+ */
+enum { /* MD_OP_ROUTER: logits = x W^T in fp32; scores; group-limited top-k; weights */
   MD_ROUTER_HIDDEN = 0,  /* x   [T, H] */
   MD_ROUTER_WEIGHT = 1,  /* x   [E, H] */
-  MD_ROUTER_BIAS = 2,    /* f32 [E]    e_score_correction_bias */
-  MD_ROUTER_LOGITS = 3,  /* f32 [T, E] out */
-  MD_ROUTER_IDS = 4,     /* i32 [T, k] out, row stride W; by descending score+bias, lower index first on ties */
+  MD_ROUTER_BIAS = 2,    /* f32 [E]    e_score_correction_bias, or absent */
+  MD_ROUTER_LOGITS = 3,  /* f32 or x [T, E] out */
+  MD_ROUTER_IDS = 4,     /* i32 [T, k] out, row stride W; by descending choice score, lower index first on ties */
   MD_ROUTER_WEIGHTS = 5  /* f32 [T, k] out, row stride W; times params.factor */
 };
 enum { /* MD_OP_DISPATCH: stable counting sort of the slots t*W+j by expert id */
@@ -66,45 +110,107 @@ enum { /* MD_OP_DISPATCH: stable counting sort of the slots t*W+j by expert id *
   MD_DISPATCH_ROWS = 3     /* i32 [T*W] out: row of each slot */
 };
 enum { /* MD_OP_GEMM1 (grouped) */
-  MD_GEMM1_HIDDEN = 0,  /* x   [T, H] */
-  MD_GEMM1_SLOTS = 1,   /* i32 [R] */
-  MD_GEMM1_OFFSETS = 2, /* i32 [E+1] */
-  MD_GEMM1_W13 = 3,     /* x   [E, 2I, H]: gate rows, then up rows */
-  MD_GEMM1_OUT = 4,     /* x   [R, 2I] out */
-  MD_GEMM1_WORKSPACE = 5 /* f32 [split_k, R, 2I] scratch, absent when split_k == 1 */
+  MD_GEMM1_HIDDEN = 0,    /* x or codes [T, H] */
+  MD_GEMM1_SLOTS = 1,     /* i32 [R] */
+  MD_GEMM1_OFFSETS = 2,   /* i32 [E+1] */
+  MD_GEMM1_W13 = 3,       /* x or codes [E, 2I, H]: gate rows, then up rows */
+  MD_GEMM1_OUT = 4,       /* x   [R, 2I] out */
+  MD_GEMM1_WORKSPACE = 5, /* f32 (algebra: field) [split_k, R, 2I] scratch, absent when split_k == 1 */
+  MD_GEMM1_A_SCALES = 6,  /* of the codes, or absent */
+  MD_GEMM1_W_SCALES = 7,  /* [E, sn, sk] or absent */
+  MD_GEMM1_WEIGHTS = 8,   /* f32 [T, W]: topk_weights, when they belong to this product; else absent */
+  MD_GEMM1_OFFSET = 9     /* [E, 2I, 1] weight_offset, or absent */
 };
 enum { MD_ACTIVATION_IN = 0 /* x [R, 2I] */, MD_ACTIVATION_OUT = 1 /* x [R, I] out */ };
 enum { /* MD_OP_GEMM2 (grouped) */
-  MD_GEMM2_ACT = 0,     /* x   [R, I] */
-  MD_GEMM2_OFFSETS = 1, /* i32 [E+1] */
-  MD_GEMM2_W2 = 2,      /* x   [E, H, I] */
-  MD_GEMM2_OUT = 3      /* x   [R, H] out */
+  MD_GEMM2_ACT = 0,      /* x or codes [R, I] */
+  MD_GEMM2_OFFSETS = 1,  /* i32 [E+1] */
+  MD_GEMM2_W2 = 2,       /* x or codes [E, H, I] */
+  MD_GEMM2_OUT = 3,      /* x   [R, H] out */
+  MD_GEMM2_SLOTS = 4,    /* i32 [R], with MD_GEMM2_WEIGHTS */
+  MD_GEMM2_WEIGHTS = 5,  /* f32 [T, W]: topk_weights, when they belong to this product; else absent */
+  MD_GEMM2_A_SCALES = 6, /* of the codes, or absent */
+  MD_GEMM2_W_SCALES = 7, /* [E, sn, sk] or absent */
+  MD_GEMM2_OFFSET = 8    /* [E, H, 1] weight_offset, or absent */
 };
-enum { /* MD_OP_COMBINE: fp32 sum over a token's slots in ascending slot order, one rounding */
+enum { /* MD_OP_COMBINE: sum over a token's slots in ascending slot order (params.sum) */
   MD_COMBINE_IN = 0,      /* x   [R, H] */
   MD_COMBINE_ROWS = 1,    /* i32 [T*W] row of each slot */
-  MD_COMBINE_WEIGHTS = 2, /* f32 [T, W] */
+  MD_COMBINE_WEIGHTS = 2, /* f32 [T, W], or absent: all 1 */
   MD_COMBINE_OUT = 3      /* x   [T, H] out */
 };
 enum { /* MD_OP_SHARED_GEMM1 */
-  MD_SHARED_GEMM1_HIDDEN = 0,   /* x   [T, H] */
-  MD_SHARED_GEMM1_W13 = 1,      /* x   [2*S*I, H]: gate rows, then up rows */
-  MD_SHARED_GEMM1_OUT = 2,      /* x   [T, 2*S*I] out */
-  MD_SHARED_GEMM1_WORKSPACE = 3 /* f32 [split_k, T, 2*S*I] scratch, absent when split_k == 1 */
+  MD_SHARED_GEMM1_HIDDEN = 0,    /* x or codes [T, H] */
+  MD_SHARED_GEMM1_W13 = 1,       /* x or codes [2*S*I, H]: gate rows, then up rows */
+  MD_SHARED_GEMM1_OUT = 2,       /* x   [T, 2*S*I] out */
+  MD_SHARED_GEMM1_WORKSPACE = 3, /* f32 (algebra: field) [split_k, T, 2*S*I] scratch, absent when split_k == 1 */
+  MD_SHARED_GEMM1_A_SCALES = 4,
+  MD_SHARED_GEMM1_W_SCALES = 5,  /* [sn, sk] */
+  MD_SHARED_GEMM1_OFFSET = 6
 };
 enum { MD_SHARED_ACTIVATION_IN = 0 /* x [T, 2*S*I] */, MD_SHARED_ACTIVATION_OUT = 1 /* x [T, S*I] out */ };
-enum { MD_SHARED_GEMM2_ACT = 0 /* x [T, S*I] */, MD_SHARED_GEMM2_W2 = 1 /* x [H, S*I] */, MD_SHARED_GEMM2_OUT = 2 /* x [T, H] out */ };
+enum { /* MD_OP_SHARED_GEMM2 */
+  MD_SHARED_GEMM2_ACT = 0, /* x or codes [T, S*I] */
+  MD_SHARED_GEMM2_W2 = 1,  /* x or codes [H, S*I] */
+  MD_SHARED_GEMM2_OUT = 2, /* x [T, H] out */
+  MD_SHARED_GEMM2_A_SCALES = 3,
+  MD_SHARED_GEMM2_W_SCALES = 4, /* [sn, sk] */
+  MD_SHARED_GEMM2_OFFSET = 5
+};
 enum { /* MD_OP_SCALE_ADD: round(round(factor * routed) + shared); may run in place on either input */
   MD_SCALE_ADD_ROUTED = 0, /* x [T, H] */
   MD_SCALE_ADD_SHARED = 1, /* x [T, H] or absent */
   MD_SCALE_ADD_OUT = 2     /* x [T, H] out */
 };
 enum { MD_RESIDUAL_ADD_MOE = 0 /* x [T, H] */, MD_RESIDUAL_ADD_HIDDEN = 1 /* x [T, H] */, MD_RESIDUAL_ADD_OUT = 2 /* x [T, H] out */ };
+enum { /* MD_OP_WEIGH_INPUT: out[t] = round(round(weights[t, 0]) * x[t]) */
+  MD_WEIGH_INPUT_HIDDEN = 0, /* x   [T, H] */
+  MD_WEIGH_INPUT_WEIGHTS = 1, /* f32 [T, 1] */
+  MD_WEIGH_INPUT_OUT = 2      /* x   [T, H] out */
+};
+/* MD_OP_QUANTIZE_A1, _A2 and the shared ones. Per group (params.group elements of a row; the last one may be short), row
+ * or tensor: amax = largest magnitude; s = max(amax, amax_floor) / fmax or * (1 / fmax); ue8m0: s = 2^ceil(log2 s);
+ * code = round(clamp(x / s or x * (1 / s) or x * (fmax / max(amax, amax_floor)), -fmax, fmax)), all in fp32. A scale of 0
+ * gives codes 0. Several rows of NaN are outside the contract. */
+enum { MD_QUANTIZE_IN = 0 /* x [R, K] */, MD_QUANTIZE_CODES = 1 /* q [R, K] out */, MD_QUANTIZE_SCALES = 2 /* f32 out */ };
+/* MD_OP_ACTIVATION_QUANTIZE: the activation in fp32 (not rounded to x), then as above. Input x [R, 2K]. */
+enum { MD_CONVERT_FROM = 0 /* [N] */, MD_CONVERT_TO = 1 /* [N] out: any float dtype from f32, f32 from any */ };
+
+enum { MD_SCORING_SIGMOID = 0, MD_SCORING_SOFTMAX = 1 };
+enum { MD_GROUP_TOP2_SUM = 0, MD_GROUP_MAX = 1 };
+enum { MD_MASK_NEG_INF = 0, MD_MASK_ZERO = 1 };
+enum { MD_IN_FP32 = 0, MD_IN_MODEL = 1 };
+enum { MD_WEIGHT_SCORE = 0, MD_WEIGHT_FRESH_SCORE = 1, MD_WEIGHT_CHOICE_MINUS_BIAS = 2 };
+enum { MD_NOT_FINITE_LOWEST = 0, MD_NOT_FINITE_UNIFORM = 1 };
+enum { MD_SILU = 0, MD_GELU = 1, MD_GELU_TANH = 2, MD_SWIGLU_CLAMPED = 3, MD_SWIGLUOAI = 4 };
+enum { MD_ROUND_TWICE = 0, MD_ROUND_ONCE = 1 };
+enum { MD_SUM_FP32 = 0, MD_SUM_MOE_SUM = 1 };
+enum { MD_SCHEME_NONE = 0, MD_SCHEME_FP8_BLOCK = 1, MD_SCHEME_FP8_TENSOR = 2, MD_SCHEME_FP8_CHANNEL = 3,
+       MD_SCHEME_INT8_CHANNEL = 4, MD_SCHEME_INT4_GROUP = 5, MD_SCHEME_MXFP4 = 6 };
+enum { MD_SCALES_FP32 = 0, MD_SCALES_UE8M0 = 1 };
+enum { MD_SCALE_FROM_DIVISION = 0, MD_SCALE_FROM_RECIPROCAL = 1 };
+enum { MD_SCALE_BY_DIVISION = 0, MD_SCALE_BY_RECIPROCAL = 1, MD_SCALE_BY_RATIO = 2 };
+enum { MD_HALF_TO_EVEN = 0, MD_HALF_AWAY = 1 };
 
 typedef struct md_params {
   int32_t top_k, n_group, topk_group, norm_topk_prob;
   int32_t split_k; /* 1: none */
   float factor;    /* router: multiplied into the weights; scale_add: applied to routed */
+  /* router; the order of its arithmetic in fp32:
+   *   score = sigmoid or softmax(logits) [rounded to x]; bias [rounded to x]; choice = score + bias [rounded to x];
+   *   weight = score, sigmoid or softmax again without rounding, or choice - bias; sum in descending order of choice;
+   *   weight = weight / (sum + norm_epsilon) if norm_topk_prob; weight * factor; [rounded to x] */
+  int32_t scoring, group_score, mask, scores_in, bias_in, choice_in, weights_in, weight_from, not_finite;
+  float norm_epsilon;
+  int32_t activation, activation_rounding; /* activation, activation_quantize */
+  float limit;
+  int32_t sum; /* combine */
+  int32_t scheme, scale_kind, scale_from, scale_by, half_to; /* quantisation */
+  int32_t halves;
+  int64_t group;
+  float fmax, amax_floor;
+  int32_t saturate;      /* convert */
+  uint64_t field_factor; /* algebra mode */
 } md_params;
 
 typedef struct md_call {

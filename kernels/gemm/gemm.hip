@@ -3,20 +3,36 @@
 
 namespace moediff::kernels {
 
-template <typename In, typename Out>
-__global__ void __launch_bounds__(kThreads) gemm_kernel(Gemm<In, Out> gemm) {
-  run_gemm(gemm);
+template <typename Acc, Accumulation kind>
+__global__ void __launch_bounds__(kThreads) gemm_kernel(Gemm gemm) {
+  run_gemm<Acc, kind>(gemm);
 }
 
-template <typename In, typename Out>
-hipError_t launch_gemm(const Gemm<In, Out>& gemm, hipStream_t stream) {
-  if (gemm.out.rows == 0 || gemm.out.columns == 0) return hipSuccess;
-  hipLaunchKernelGGL((gemm_kernel<In, Out>), gemm_grid(gemm), dim3(kThreads), 0, stream, gemm);
+template <typename Acc, Accumulation kind>
+static hipError_t launch(const Gemm& gemm, hipStream_t stream) {
+  hipLaunchKernelGGL((gemm_kernel<Acc, kind>), gemm_grid(gemm), dim3(kThreads), 0, stream, gemm);
   return hipGetLastError();
 }
 
-template hipError_t launch_gemm(const Gemm<float, float>&, hipStream_t);
-template hipError_t launch_gemm(const Gemm<Bf16, Bf16>&, hipStream_t);
-template hipError_t launch_gemm(const Gemm<Bf16, float>&, hipStream_t);
+hipError_t launch_gemm(const Gemm& gemm, hipStream_t stream) {
+  if (gemm.rows == 0 || gemm.columns == 0) return hipSuccess;
+  const bool blocks = gemm.scaling == Scaling::block;
+  if (gemm.a_dtype == MD_FIELD) {
+    return blocks ? launch<Field, Accumulation::blocks>(gemm, stream)
+                  : launch<Field, Accumulation::running>(gemm, stream);
+  }
+  if (blocks) return launch<float, Accumulation::blocks>(gemm, stream);
+  if (gemm.a_dtype == MD_I8) return launch<float, Accumulation::integers>(gemm, stream);
+  return launch<float, Accumulation::running>(gemm, stream);
+}
+
+Gemm split_gemm(Gemm gemm, void* partial, std::int64_t row_stride, int splits, std::int64_t split_stride) {
+  gemm.out = partial;
+  gemm.out_dtype = gemm.a_dtype == MD_FIELD ? MD_FIELD : MD_F32;
+  gemm.out_stride = row_stride;
+  gemm.splits = splits;
+  gemm.split_stride = split_stride;
+  return gemm;
+}
 
 }  // namespace moediff::kernels

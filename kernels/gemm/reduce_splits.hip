@@ -1,26 +1,22 @@
 // Launch of the reduction after a split-K GEMM.
-#include "kernels/gemm/gemm.h"
 #include "kernels/gemm/reduce_kernel.h"
-#include "kernels/hip/elementwise.h"
 
 namespace moediff::kernels {
 
-template <typename Out>
-__global__ void __launch_bounds__(kThreads)
-    reduce_splits_kernel(Matrix<const float> partial, int splits, std::int64_t split_stride, Matrix<Out> out) {
-  reduce_splits(partial, splits, split_stride, out);
+template <typename Acc>
+__global__ void __launch_bounds__(kThreads) reduce_splits_kernel(Gemm split, Gemm gemm) {
+  reduce_splits<Acc>(split, gemm);
 }
 
-template <typename Out>
-hipError_t launch_reduce_splits(Matrix<const float> partial, int splits, std::int64_t split_stride, Matrix<Out> out,
-                                hipStream_t stream) {
-  if (out.rows == 0 || out.columns == 0) return hipSuccess;
-  hipLaunchKernelGGL((reduce_splits_kernel<Out>), elementwise_grid(out.rows, out.columns), dim3(kThreads), 0, stream,
-                     partial, splits, split_stride, out);
+hipError_t launch_reduce_splits(const Gemm& split, const Gemm& gemm, hipStream_t stream) {
+  if (gemm.rows == 0 || gemm.columns == 0) return hipSuccess;
+  const dim3 grid = elementwise_grid(gemm.rows, gemm.columns);
+  if (gemm.a_dtype == MD_FIELD) {
+    hipLaunchKernelGGL((reduce_splits_kernel<Field>), grid, dim3(kThreads), 0, stream, split, gemm);
+  } else {
+    hipLaunchKernelGGL((reduce_splits_kernel<float>), grid, dim3(kThreads), 0, stream, split, gemm);
+  }
   return hipGetLastError();
 }
-
-template hipError_t launch_reduce_splits(Matrix<const float>, int, std::int64_t, Matrix<float>, hipStream_t);
-template hipError_t launch_reduce_splits(Matrix<const float>, int, std::int64_t, Matrix<Bf16>, hipStream_t);
 
 }  // namespace moediff::kernels

@@ -24,7 +24,7 @@ function budgetWords(stage) {
 function stageRow(stage) {
   const chunk = stage.chunk === null ? "" : ` [${stage.chunk}]`;
   const beyond = stage.beyond_statistical ? `${stage.beyond_statistical} of ${stage.compared} beyond` : `${stage.compared} compared`;
-  const notes = [stage.not_comparable, stage.flippable && `${stage.flippable} flippable`, stage.near_ties && plural(stage.near_ties, "near-tie", "near-ties")]
+  const notes = [stage.not_comparable, stage.exact && !stage.not_comparable && "exact", stage.failed && stage.sufficient_tolerance > 0 && `tolerance ${short(stage.sufficient_tolerance)} would have passed`, stage.flippable && `${stage.flippable} flippable`, stage.near_ties && plural(stage.near_ties, "near-tie", "near-ties")]
     .filter(Boolean).join(", ");
   return h(stage.failed ? "tr.failed" : "tr", null,
     h("th", { scope: "row" }, h("span.stage-name", null, stage.stage + chunk), stage.value === stage.stage ? null : h("span.muted", null, " " + stage.value)),

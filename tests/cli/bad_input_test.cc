@@ -71,14 +71,14 @@ TEST(BadInput, AShapeThatDoesNotFitShowsExpectedAndFound) {
 TEST(BadInput, AWrongDtypeIsRefused) {
   const Folder folder;
   const std::string path = folder.path() + "/odd.safetensors";
-  std::string header = R"({"layers.1.in.hidden_states":{"dtype":"F8_E4M3","shape":[6,128],"data_offsets":[0,768]}})";
+  std::string header = R"({"layers.1.in.hidden_states":{"dtype":"BOOL","shape":[6,128],"data_offsets":[0,768]}})";
   header.resize((header.size() + 7) / 8 * 8, ' ');
   std::ofstream file(path, std::ios::binary);
   const std::uint64_t size = header.size();
   file.write(reinterpret_cast<const char*>(&size), 8);
   file << header << std::string(768, '\0');
   file.close();
-  expect_refused(captured_scenario(path, kCheckpoint), {"F8_E4M3", "layers.1.in.hidden_states"});
+  expect_refused(captured_scenario(path, kCheckpoint), {"BOOL", "layers.1.in.hidden_states"});
 }
 
 TEST(BadInput, MoreTokensThanTheCaptureHasIsRefused) {

@@ -6,7 +6,7 @@ namespace moediff::cli {
 namespace {
 
 TEST(Help, EveryVerbHasOneWithAnExample) {
-  for (const char* verb : {"list", "check", "run", "explain", "faults", "doctor"}) {
+  for (const char* verb : {"list", "check", "run", "replay", "explain", "faults", "doctor"}) {
     const Result result = moediff(std::string(verb) + " --help");
     EXPECT_EQ(result.status, 0) << verb;
     EXPECT_NE(result.out.find("Example:\n  moediff " + std::string(verb)), std::string::npos) << result.out;

@@ -1,103 +1,107 @@
 // The MoE layers of the trained model under scenarios/models/capitals, on the activations of one real prompt, against
-// results in double that its capture file carries (computed by a script that shares no code with this project).
+// results in double that its capture file carries (computed by a script that shares no code with this project): made
+// into a file to replay.
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <sstream>
 
-#include "tests/golden/moe_layer.h"
+#include "harness/core/safetensors.h"
+#include "harness/replay/block.h"
+#include "harness/replay/kinds.h"
+#include "harness/replay/routing.h"
+#include "tests/golden/replay_data.h"
 
 namespace moediff {
 namespace {
 
-constexpr std::int64_t kTokens = 6;
-constexpr double kTolerance = 1e-10;
-const char* const kFolder = "scenarios/models/capitals/";
+constexpr std::int64_t kTokens = 6, kHidden = 128;
+const std::string kFolder = "scenarios/models/capitals/";
 
-/// The value of a top-level key in the model's config.json, which has one key a line.
-std::string config_value(const std::string& key) {
-  std::ifstream in(std::string(kFolder) + "config.json");
-  for (std::string line; std::getline(in, line);) {
-    const std::size_t at = line.find("\"" + key + "\": ");
-    if (at != std::string::npos) return line.substr(at + key.size() + 4);
-  }
-  throw std::runtime_error("config.json has no key " + key);
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
 }
 
-LayerConfig config() {
-  const auto number = [](const char* key) { return std::stoll(config_value(key)); };
-  return {.hidden = number("hidden_size"),
-          .inter = number("moe_intermediate_size"),
-          .experts = number("n_routed_experts"),
-          .top_k = number("num_experts_per_tok"),
-          .n_group = number("n_group"),
-          .topk_group = number("topk_group"),
-          .n_shared = number("n_shared_experts"),
-          .norm_topk_prob = config_value("norm_topk_prob").rfind("true", 0) == 0,
-          .factor = std::stod(config_value("routed_scaling_factor"))};
-}
+/// Names in the capture, and in the file to replay.
+struct Renaming {
+  const char* from;
+  const char* to;
+};
+constexpr Renaming kRenamings[] = {{"in.hidden_states", "in.hidden_states"},
+                                   {"expected.f64.router_logits", "script.f64.router_logits"},
+                                   {"expected.topk_ids", "script.f64.topk_ids"},
+                                   {"expected.f64.topk_weights", "script.f64.topk_weights"},
+                                   {"expected.f64.expert_out", "script.f64.expert_out_sorted"},
+                                   {"expected.f64.routed_out", "script.f64.routed_out"},
+                                   {"expected.f64.shared_out", "script.f64.shared_out"},
+                                   {"expected.f64.moe_out", "script.f64.final"},
+                                   {"torch.f32.moe_out", "torch.f32.final"}};
 
 class Capitals : public testing::TestWithParam<int> {
  protected:
-  Capitals()
-      : capture(std::string(kFolder) + "capture_china.safetensors"),
-        layer("layers." + std::to_string(GetParam()) + "."),
-        x(doubles(capture, layer + "in.hidden_states", {kTokens, shape.hidden})),
-        weights(
-            load_layer(SafetensorsFile(std::string(kFolder) + "model.safetensors"), "model." + layer + "mlp.", shape)),
-        routed(run_routed(weights, x, kTokens, shape)) {}
-
-  std::vector<double> expected(const std::string& name, const Shape& extents) {
-    return doubles(capture, layer + "expected.f64." + name, extents);
+  Capitals() : capture(kFolder + "capture_china.safetensors") {
+    data.metadata = {{"kind", "dsv3_moe"}, {"config", text_of(kFolder + "config.json")}};
+    for (const Renaming& name : kRenamings) data.tensors[name.to] = capture.read(layer + name.from);
+    const SafetensorsFile model(kFolder + "model.safetensors");
+    const std::string prefix = "model." + layer;
+    for (const auto& entry : model.tensors()) {
+      if (entry.first.rfind(prefix + "mlp.", 0) != 0) continue;
+      data.tensors[entry.first.substr(prefix.size())] = model.read(entry.first);
+    }
   }
 
-  LayerConfig shape = config();
+  /// The block as replay reads it.
+  Block block() const {
+    const TemporaryPath path;
+    write_safetensors(path.path(), data.tensors, data.metadata);
+    ReplayFile file(path.path());
+    return load_block(file, kBlockFamilies[0]);
+  }
+
+  const std::string layer = "layers." + std::to_string(GetParam()) + ".";
   SafetensorsFile capture;
-  std::string layer;
-  std::vector<double> x;
-  LayerWeights weights;
-  LayerOutput routed;
+  ReplayData data;
 };
 
-TEST_P(Capitals, AgreesOnTheRouting) {
-  EXPECT_TRUE(agree(routed.router_logits, expected("router_logits", {kTokens, shape.experts}), kTolerance));
-  EXPECT_EQ(routed.topk_ids, integers(capture, layer + "expected.topk_ids", {kTokens, shape.top_k}));
-  EXPECT_TRUE(agree(routed.topk_weights, expected("topk_weights", {kTokens, shape.top_k}), kTolerance));
+TEST_P(Capitals, AgreeInEveryStage) {
+  const FileReplay file = replay(data);
+  EXPECT_EQ(file.verdict, ReplayVerdict::pass);
+  EXPECT_EQ(file.checks.size(), 8u);
+  for (const Check& check : file.checks) {
+    EXPECT_TRUE(check.pass) << check.expected << ": " << check.measured << " > " << check.limit << " " << check.note;
+  }
 }
 
-TEST_P(Capitals, AgreesOnTheExperts) {
-  EXPECT_TRUE(agree(routed.expert_out, expected("expert_out", {kTokens, shape.top_k, shape.hidden}), kTolerance));
-  EXPECT_TRUE(agree(routed.routed_out, expected("routed_out", {kTokens, shape.hidden}), kTolerance));
+/// The layer's output when the shared experts read `factor` times the routed output instead of the hidden states.
+std::vector<double> with_shared_of_routed(const Block& block, const ReplayData& data, double factor) {
+  const MoeWeights weights = moe_weights(block);
+  const Tensor& ids = data.tensors.at("script.f64.topk_ids");
+  const std::vector<double> topk_weights = to_doubles(data.tensors.at("script.f64.topk_weights"));
+  const Routed routed = routed_experts(weights, block.x, ids.as<std::int32_t>(), topk_weights, kTokens, 4, {});
+  std::vector<double> read = routed.routed_out;
+  for (double& value : read) value *= factor;
+  return sum(routed.routed_out, shared_experts(weights, read, kTokens, {}), DType::f64);
 }
 
-TEST_P(Capitals, AgreesOnTheLayersOutput) {
-  const std::vector<double> shared = run_shared(weights, x, kTokens, shape);
-  EXPECT_TRUE(agree(shared, expected("shared_out", {kTokens, shape.hidden}), kTolerance));
-  EXPECT_TRUE(agree(sum(routed.routed_out, shared), expected("moe_out", {kTokens, shape.hidden}), kTolerance));
-}
-
-TEST_P(Capitals, AgreesWithTheFloatModelToFloatPrecision) {
-  const std::vector<double> out = sum(routed.routed_out, run_shared(weights, x, kTokens, shape));
-  EXPECT_TRUE(agree(out, doubles(capture, layer + "torch.f32.moe_out", {kTokens, shape.hidden}), 4e-6));
+Check against(const std::vector<double>& expected, const std::vector<double>& actual) {
+  return compare_values({"", "", "f64", ""}, expected, {actual, kTokens}, {Measure::of_largest, 1e-12});
 }
 
 // The founding bug: the routed kernel overwrites the hidden states before the shared experts read them. In this capture
 // they read the routed output with the scaling factor already in it.
-TEST_P(Capitals, ReproducesTheFoundingBug) {
-  const std::vector<double> buggy = expected("moe_out_if_shared_reads_routed", {kTokens, shape.hidden});
-  const std::vector<double> shared_of_routed = run_shared(weights, routed.routed_out, kTokens, shape);
-  EXPECT_TRUE(agree(sum(routed.routed_out, shared_of_routed), buggy, kTolerance));
-}
-
-TEST_P(Capitals, TellsTheFoundingBugFromTheHealthyLayerAndFromTheUnscaledVariant) {
-  const std::vector<double> buggy = expected("moe_out_if_shared_reads_routed", {kTokens, shape.hidden});
-  std::vector<double> unscaled = routed.routed_out;
-  for (double& value : unscaled) value /= shape.factor;
-  EXPECT_FALSE(agree(sum(routed.routed_out, run_shared(weights, unscaled, kTokens, shape)), buggy, 0.1));
-  EXPECT_FALSE(agree(sum(routed.routed_out, run_shared(weights, x, kTokens, shape)), buggy, 0.1));
+TEST_P(Capitals, ReproduceTheFoundingBugAndTellItFromItsUnscaledVariant) {
+  const Block layer_block = block();
+  const std::vector<double> buggy = to_doubles(capture.read(layer + "expected.f64.moe_out_if_shared_reads_routed"));
+  EXPECT_TRUE(against(buggy, with_shared_of_routed(layer_block, data, 1)).pass);
+  EXPECT_GT(against(buggy, with_shared_of_routed(layer_block, data, 1 / 2.5)).measured, 0.1);
+  EXPECT_GT(against(buggy, to_doubles(data.tensors.at("script.f64.final"))).measured, 0.1);
 }
 
 INSTANTIATE_TEST_SUITE_P(MoeLayers, Capitals, testing::Values(1, 2),
-                         [](const auto& layer) { return "Layer" + std::to_string(layer.param); });
+                         [](const auto& number) { return "Layer" + std::to_string(number.param); });
 
 }  // namespace
 }  // namespace moediff

@@ -37,9 +37,9 @@ TEST(Readme, ItsMoediffCommandsAreAcceptedAsWritten) {
   for (const char* page : {"README.md", "CONTRIBUTING.md", "scenarios/README.md", "reports/README.md"}) {
     for (const std::string& command : shown_commands(page)) {
       if (command.rfind("build/moediff ", 0) != 0) continue;
-      // `run` is shown on whole suites; what is checked here is that it plans: a filter that nothing matches ends
-      // with 3.
-      const bool runs = command.rfind("build/moediff run ", 0) == 0;
+      // `run` and `sensitivity` are shown on whole suites; what is checked here is that they are understood: a filter
+      // that nothing matches ends with 3.
+      const bool runs = command.rfind("build/moediff run ", 0) == 0 || command.rfind("build/moediff sensitivity", 0) == 0;
       std::string arguments = command.substr(command.find(' '));
       if (const auto out = arguments.find(" --out "); out != std::string::npos) arguments.resize(out);
       const CommandResult result = shell(kProgram + arguments + (runs ? " --filter no-such-case" : ""));

@@ -5,7 +5,6 @@
 #include "kernels/hip/bf16.h"
 #include "kernels/hip/hip_check.h"
 #include "kernels/hip/tensor.h"
-#include "kernels/router/router.h"
 
 namespace moediff::kernels {
 
@@ -37,18 +36,34 @@ struct OpCall {
     const md_tensor& t = tensors[slot];
     return {static_cast<T*>(t.data), t.shape[t.rank - 2], t.shape[t.rank - 1], t.stride[t.rank - 2]};
   }
+  /// The same, or nothing when the operand is absent.
+  template <typename T>
+  Matrix<T> matrix_or_none(int slot) const {
+    return has(slot) ? matrix<T>(slot) : Matrix<T>{};
+  }
 };
-
-inline RouterPolicy router_policy(const md_params& params) {
-  return {params.top_k, params.n_group, params.topk_group, params.norm_topk_prob != 0, params.factor};
-}
 
 /// Enqueues an op; 0, or non-zero with error_text() set.
 using OpFunction = int (*)(const OpCall&);
 
-/// The same op for both model dtypes.
+/// The same op in each model dtype; null where there is none.
 struct OpKernel {
-  OpFunction f32, bf16;
+  OpFunction f32 = nullptr, bf16 = nullptr, f16 = nullptr, field = nullptr;
+
+  OpFunction of(int model_dtype) const {
+    switch (model_dtype) {
+      case MD_F32:
+        return f32;
+      case MD_BF16:
+        return bf16;
+      case MD_F16:
+        return f16;
+      case MD_FIELD:
+        return field;
+      default:
+        return nullptr;
+    }
+  }
 };
 
 }  // namespace moediff::kernels

@@ -1,7 +1,8 @@
-// The correct implementation of every op, and what the faulty variants share with it.
+// The correct implementation of every op.
 #pragma once
 
-#include "kernels/gemm/gemm.h"
+#include <type_traits>
+
 #include "kernels/providers/builtin/op_call.h"
 
 namespace moediff::kernels {
@@ -9,16 +10,16 @@ namespace moediff::kernels {
 /// Indexed by md_op.
 extern const OpKernel kOps[MD_OP_COUNT];
 
-/// The dense or grouped GEMM that an op stands for; splits == 1, `out` as given by the op.
+/// The correct op in model dtype T (float or Bf16), for the faulty variants.
 template <typename T>
-Gemm<T, T> gemm1_of(const OpCall& call);
-template <typename T>
-Gemm<T, T> gemm2_of(const OpCall& call);
-template <typename T>
-Gemm<T, T> shared_gemm1_of(const OpCall& call);
+int run_correct(int op, const OpCall& call) {
+  return std::is_same_v<T, float> ? kOps[op].f32(call) : kOps[op].bf16(call);
+}
 
-/// The same GEMM with partial sums: out and the strides are those of the workspace.
+/// Is the operand in that dtype, and not quantised?
 template <typename T>
-Gemm<T, float> split_gemm(const Gemm<T, T>& gemm, Matrix<float> partial, int splits, std::int64_t split_stride);
+bool holds(const md_tensor& tensor) {
+  return tensor.dtype == (std::is_same_v<T, float> ? MD_F32 : MD_BF16);
+}
 
 }  // namespace moediff::kernels

@@ -20,6 +20,16 @@ State& state() {
   return *here;
 }
 
+/// "router: expected operands of f32 or bf16 for this kernel, found f16".
+std::string not_in(int op, const OpKernel& kernel, int model_dtype) {
+  std::string known;
+  for (const int dtype : {MD_F32, MD_BF16, MD_F16, MD_FIELD}) {
+    if (kernel.of(dtype) != nullptr) known += (known.empty() ? "" : " or ") + std::string(dtype_name(dtype));
+  }
+  return std::string(op_name(op)) + ": expected operands of " + known + " for this kernel, found " +
+         dtype_name(model_dtype);
+}
+
 int enqueue(const md_call* call) {
   if (call == nullptr || call->size < sizeof(md_call)) {
     return fail("md_call: expected a size of at least " + std::to_string(sizeof(md_call)) + ", found " +
@@ -33,7 +43,9 @@ int enqueue(const md_call* call) {
   const OpKernel& kernel = s.kernels[call->op];
   const OpCall checked{call->tensors, call->tensor_count, call->params, static_cast<hipStream_t>(call->stream),
                        &s.history};
-  const int status = model_dtype == MD_BF16 ? kernel.bf16(checked) : kernel.f32(checked);
+  const OpFunction function = kernel.of(model_dtype);
+  if (function == nullptr) return fail(not_in(call->op, kernel, model_dtype));
+  const int status = function(checked);
   if (call->op == MD_OP_COMBINE) ++s.history.combine_calls;
   return status;
 }

@@ -7,6 +7,7 @@
 
 #include "harness/program/build.h"
 #include "harness/run/run.h"
+#include "tests/unit/compare/emulate.h"
 
 namespace moediff::test {
 
@@ -20,14 +21,21 @@ struct LayerOptions {
   double factor = 1.0;
   std::uint64_t seed = 1;
   bool integers = false;  ///< small integers: every linear stage is exact
+  bool norm_topk_prob = true;
+  RouterPolicy router = {};
+  ExpertPolicy expert = {};
+  QuantSpec quant = {};
+  Arithmetic arithmetic = Arithmetic::floating;
+  Distribution distribution = Distribution::normal;
 };
+
+Case case_of(const LayerOptions& options);
 
 Program build_layer(const LayerOptions& options);
 /// A tensor for every initial value of the Program.
 std::shared_ptr<Inputs> make_layer_inputs(const Program& program, const LayerOptions& options);
 
-/// Memory of the candidate, by buffer; a fault changes it after a step has written its outputs.
-using Memory = std::vector<std::vector<std::byte>>;
+/// A fault changes the candidate's memory, by buffer, after a step has written its outputs.
 using Fault = std::function<void(const Step&, Memory&)>;
 
 /// Executes the Program. Outputs are captured after `fault` has had its turn.

@@ -39,13 +39,29 @@ TEST(Propagation, AnFp32AccumulatorIsStoredAsItIs) {
   EXPECT_EQ(x.squares[0], 0.0625);
 }
 
+/// One matrix of one expert, applied to plain numbers.
+struct Single {
+  std::vector<double> values;
+  std::vector<int> grid;
+  reference::Matrix matrix;
+  std::vector<std::int32_t> source;
+  Single(std::vector<double> weight, std::int64_t n, std::int64_t k, std::vector<std::int32_t> rows)
+      : values(std::move(weight)), matrix(values, n, k), source(std::move(rows)) {
+    for (std::int64_t r = 0; r < n; ++r)
+      grid.push_back(
+          grid_exponent(std::span(values).subspan(static_cast<std::size_t>(r * k), static_cast<std::size_t>(k))));
+  }
+  Uncertain apply(const Uncertain& x, const Scales& scales = {}) const {
+    const std::vector<LinearPart> parts{{&matrix, grid, source}};
+    return linear(x, scales, matrix.k(), parts, {}, 0);
+  }
+};
+
 TEST(Propagation, AGemmWeighsTheErrorsOfItsInputs) {
-  const std::vector<double> weight{2, -3, 1, 0.5};  // [2, 2]
-  const reference::Matrix matrix(weight, 2, 2);
-  const std::vector<LinearPart> parts{{&matrix, -1, {1}}};  // the second row of x only
+  const Single gemm({2, -3, 1, 0.5}, 2, 2, {1});  // the second row of x only
   const Uncertain x = uncertain({9, 9, 4, 1}, {9, 9, 0.1, 0.2});
 
-  const Uncertain out = linear(x, parts, {});
+  const Uncertain out = gemm.apply(x);
 
   EXPECT_THAT(out.value, ElementsAre(5, 4.5));
   EXPECT_NEAR(out.squares[0], 4 * 0.01 + 9 * 0.04, 1e-12);
@@ -54,21 +70,14 @@ TEST(Propagation, AGemmWeighsTheErrorsOfItsInputs) {
 }
 
 TEST(Propagation, AGemmRoundsEachPartialSum) {
-  const std::vector<double> weight{2.1, -3.1};
-  const reference::Matrix matrix(weight, 1, 2);
-  const std::vector<LinearPart> parts{{&matrix, grid_exponent(weight), {0}}};
-
-  const Uncertain out = linear(exact_values({4, 1}), parts, {});
+  const Uncertain out = Single({2.1, -3.1}, 1, 2, {0}).apply(exact_values({4, 1}));
 
   EXPECT_NEAR(out.squares[0] / (kU32 * kU32), 8.4 * 8.4 + 5.3 * 5.3, 1e-9);
   EXPECT_NEAR(out.hard[0] / kU32, 2 * (8.4 + 3.1), 1e-4);
 }
 
 TEST(Propagation, AGemmOfExactSmallIntegersHasNoError) {
-  const std::vector<double> weight{2, -3, 1, 1};
-  const reference::Matrix matrix(weight, 2, 2);
-  const std::vector<LinearPart> parts{{&matrix, 0, {0}}};
-  const Uncertain out = linear(exact_values({4, 1}), parts, {});
+  const Uncertain out = Single({2, -3, 1, 1}, 2, 2, {0}).apply(exact_values({4, 1}));
   EXPECT_THAT(out.squares, ElementsAre(0, 0));
   EXPECT_THAT(out.hard, ElementsAre(0, 0));
 }
@@ -78,7 +87,7 @@ TEST(Propagation, ActivationFollowsTheDerivativeOfSilu) {
   const auto silu = [](double z) { return z / (1 + std::exp(-z)); };
   const double slope = (silu(gate + step) - silu(gate - step)) / (2 * step);
 
-  const Uncertain out = silu_and_mul(uncertain({gate, up}, {0.01, 0.02}), 1, 1, DType::f32);
+  const Uncertain out = gated_activation(uncertain({gate, up}, {0.01, 0.02}), 1, 1, {}, true, DType::f32);
 
   EXPECT_NEAR(out.squares[0], std::pow(slope * up * 0.01, 2) + std::pow(silu(gate) * 0.02, 2), 1e-10);
   EXPECT_GT(out.hard[0], std::fabs(slope * up) * 0.02 + silu(gate) * 0.04);
@@ -86,7 +95,8 @@ TEST(Propagation, ActivationFollowsTheDerivativeOfSilu) {
 
 TEST(Propagation, ActivationRoundsTwice) {
   const double gate = 0.7, up = 3.0, silu = gate / (1 + std::exp(-gate));  // 0.468, times 3: 1.40
-  const Uncertain out = silu_and_mul(exact_values({gate, up}), 1, 1, DType::bf16);
+  Uncertain out = gated_activation(exact_values({gate, up}), 1, 1, {}, true, DType::bf16);
+  store(out, DType::bf16);
   EXPECT_NEAR(out.squares[0], std::pow(3 * 0x1p-10, 2) + 0x1p-16, 1e-11) << silu;
 }
 
@@ -97,7 +107,7 @@ TEST(Propagation, WeightsFollowTheLogitsOfAllChosenExperts) {
   const auto sigmoid = [](double z) { return 1 / (1 + std::exp(-z)); };
   const auto weight = [&](double z2, double z0) { return 2.5 * sigmoid(z2) / (sigmoid(z2) + sigmoid(z0)); };
 
-  const Uncertain out = routing_weights(uncertain(logits, deviation), ids, 1, config);
+  const Uncertain out = routing_weights(uncertain(logits, deviation), {}, ids, 1, config);
 
   const double by_own = (weight(-0.4 + 1e-6, 0.3) - weight(-0.4 - 1e-6, 0.3)) / 2e-6 * 2e-3;
   const double by_other = (weight(-0.4, 0.3 + 1e-6) - weight(-0.4, 0.3 - 1e-6)) / 2e-6 * 1e-3;
@@ -110,7 +120,7 @@ TEST(Propagation, CombineAddsTheErrorsOfRowsAndWeights) {
   const std::vector<std::int32_t> rows{1, 0};
   const Uncertain x = uncertain({2, -4}, {0.1, 0.2}), weights = uncertain({0.5, 0.25}, {0.01, 0.02});
 
-  const Uncertain out = combine(x, rows, weights, 1, 2, 1);
+  const Uncertain out = combine(x, rows, &weights, 1, 1, false, DType::f32);
 
   EXPECT_DOUBLE_EQ(out.value[0], 0.5 * -4 + 0.25 * 2);
   const double rows_part = std::pow(0.5 * 0.2, 2) + std::pow(0.25 * 0.1, 2);

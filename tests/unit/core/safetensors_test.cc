@@ -52,15 +52,18 @@ std::string open_error(const std::string& path) {
 
 TEST(Safetensors, ReadsBackWhatWasWritten) {
   const std::string path = temporary("file");
-  const std::vector<double> values{0, 1, 2, 3, 4, 250};
+  const std::vector<double> values{1, 2, 4, 8, 16, 64};  // of every dtype
   std::map<std::string, Tensor> tensors;
-  for (const DTypeRow& row : kDTypes) tensors[std::string(row.name)] = from_doubles(row.dtype, {2, 3}, values);
+  for (const DTypeRow& row : kDTypes) {
+    if (!row.safetensors.empty()) tensors[std::string(row.name)] = from_doubles(row.dtype, {2, 3}, values);
+  }
   write_safetensors(path, tensors, {{"seed", "1"}});
 
   const SafetensorsFile file(path);
   EXPECT_THAT(file.metadata(), ElementsAre(testing::Pair("seed", "1")));
-  EXPECT_EQ(file.tensors().size(), kDTypes.size());
+  EXPECT_EQ(file.tensors().size(), kDTypes.size() - 3) << "two fnuz formats and the field have no name in the format";
   for (const DTypeRow& row : kDTypes) {
+    if (row.safetensors.empty()) continue;
     const Tensor tensor = file.read(std::string(row.name), {2, 3});
     EXPECT_EQ(tensor.dtype, row.dtype);
     EXPECT_EQ(to_doubles(tensor), values) << row.name;
@@ -84,11 +87,11 @@ TEST(Safetensors, AlignsTheDataToEightBytes) {
 
 TEST(Safetensors, ListsDtypesItCannotReadAndRefusesToReadThem) {
   const std::string path = write_raw(
-      R"({"w":{"dtype":"F8_E4M3","shape":[4],"data_offsets":[0,4]},"v":{"dtype":"NEW","shape":[2],"data_offsets":[4,5]}})",
+      R"({"w":{"dtype":"BOOL","shape":[4],"data_offsets":[0,4]},"v":{"dtype":"NEW","shape":[2],"data_offsets":[4,5]}})",
       5);
   const SafetensorsFile file(path);
-  EXPECT_EQ(file.tensors().at("w").dtype, "F8_E4M3");
-  EXPECT_THAT(error_of([&] { file.read("w"); }), AllOf(HasSubstr(path), HasSubstr("'w'"), HasSubstr("F8_E4M3")));
+  EXPECT_EQ(file.tensors().at("w").dtype, "BOOL");
+  EXPECT_THAT(error_of([&] { file.read("w"); }), AllOf(HasSubstr(path), HasSubstr("'w'"), HasSubstr("BOOL")));
   EXPECT_THAT(error_of([&] { file.read("v"); }), HasSubstr("NEW"));
 }
 

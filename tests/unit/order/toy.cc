@@ -53,7 +53,7 @@ int Toy::gemm(const std::string& name, int stream, int read, int write, int work
   step.name = name;
   step.stream = stream;
   step.op = OpKind::gemm1;
-  step.operands.resize(6);
+  step.operands.resize(slots(OpKind::gemm1).size());
   step.operands[0] = operand(read);
   step.operands[4] = operand(write);
   step.operands[5] = operand(workspace);

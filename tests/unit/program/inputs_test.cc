@@ -47,7 +47,7 @@ TEST(Inputs, FusedWeightsHoldTheSharedExpertsBehindTheRoutedOnes) {
 
 TEST(Inputs, IntegersAreSmallAndExactInEveryDtype) {
   Case spec = layer_case();
-  spec.input.distribution = "integers";
+  spec.input.distribution = Distribution::integers;
   for (const double value : to_doubles(make_inputs(spec).tensors.at("w13"))) {
     EXPECT_EQ(value, static_cast<int>(value));
     EXPECT_LE(std::abs(value), 2.0);

@@ -26,6 +26,14 @@ TEST(Combine, SquaresThePartialSumsInSlotOrder) {
   EXPECT_EQ(combine(kExpertOut, std::vector<std::int32_t>{1, 2}, weights, 1, 2, 2).sum_sq_partial[0], 400 + 6400);
 }
 
+TEST(Combine, AddsTheRowsThemselvesWithoutWeights) {
+  const std::vector<std::int32_t> rows{3, 0, 1, 2};
+  const Terms out = combine(kExpertOut, rows, {}, 2, 2, 2);
+  EXPECT_THAT(out.value, ElementsAre(1001, 2002, 110, 220));
+  EXPECT_EQ(out.sum_sq_partial[2], 100 + 110 * 110);
+  EXPECT_THROW(combine(kExpertOut, rows, std::vector<double>(3), 2, 2, 2), std::logic_error);
+}
+
 TEST(Combine, RefusesRowsThatAreNotThere) {
   const std::vector<double> weights{1};
   EXPECT_THROW(combine(kExpertOut, std::vector<std::int32_t>{4}, weights, 1, 1, 2), std::logic_error);

@@ -81,20 +81,25 @@ TEST(Route, StillNamesDifferentExpertsWhenLogitsAreNan) {
   EXPECT_THAT(route(logits, kNoBias, 1, kOneGroup).ids, ElementsAre(0, 1));
 }
 
+/// Weights of ids whose scores are given.
+std::vector<double> weights_of(const std::vector<double>& scores, const std::vector<std::int32_t>& ids, bool normalise,
+                               double factor) {
+  Routing routing;
+  routing.exact_score = routing.score = routing.choice = scores;
+  const auto experts = static_cast<std::int64_t>(scores.size()), top_k = static_cast<std::int64_t>(ids.size());
+  return routing_weights(routing, {}, ids, 1, {experts, top_k, 1, 1, normalise, factor});
+}
+
 TEST(RoutingWeights, NormaliseOnlyWhenAskedAndMultiplyByTheFactor) {
   const std::vector<double> score{0.25, 0.5, 0.75, 0.25};
-  const std::vector<std::int32_t> ids{2, 0};
-  EXPECT_THAT(routing_weights(score, ids, 1, {4, 2, 1, 1, true, 2.0}), ElementsAre(1.5, 0.5));
-  EXPECT_THAT(routing_weights(score, ids, 1, {4, 2, 1, 1, false, 2.0}), ElementsAre(1.5, 0.5));
-  EXPECT_THAT(routing_weights(score, std::vector<std::int32_t>{1, 0}, 1, {4, 2, 1, 1, false, 2.0}),
-              ElementsAre(1.0, 0.5));
-  EXPECT_THAT(routing_weights(score, std::vector<std::int32_t>{0, 3}, 1, {4, 2, 1, 1, true, 2.0}),
-              ElementsAre(1.0, 1.0));
+  EXPECT_THAT(weights_of(score, {2, 0}, true, 2.0), ElementsAre(1.5, 0.5));
+  EXPECT_THAT(weights_of(score, {2, 0}, false, 2.0), ElementsAre(1.5, 0.5));
+  EXPECT_THAT(weights_of(score, {1, 0}, false, 2.0), ElementsAre(1.0, 0.5));
+  EXPECT_THAT(weights_of(score, {0, 3}, true, 2.0), ElementsAre(1.0, 1.0));
 }
 
 TEST(RoutingWeights, HaveNoEpsilonInTheSum) {
-  const std::vector<double> score{1e-300, 3e-300};
-  EXPECT_THAT(routing_weights(score, std::vector<std::int32_t>{0, 1}, 1, {2, 2, 1, 1, true, 1.0}),
+  EXPECT_THAT(weights_of({1e-300, 3e-300}, {0, 1}, true, 1.0),
               ElementsAre(testing::DoubleNear(0.25, 1e-15), testing::DoubleNear(0.75, 1e-15)));
 }
 
@@ -104,7 +109,9 @@ TEST(Route, RefusesConfigurationsThatMeanNothing) {
   EXPECT_THROW(route(logits, kNoBias, 1, {4, 2, 2, 3, true, 1.0}), std::logic_error);
   EXPECT_THROW(route(logits, kNoBias, 1, {4, 3, 2, 1, true, 1.0}), std::logic_error);
   EXPECT_THROW(route(logits, kNoBias, 2, kOneGroup), std::logic_error);
-  EXPECT_THROW(routing_weights(logits, std::vector<std::int32_t>{0, 4}, 1, kOneGroup), std::logic_error);
+  EXPECT_THROW(route(logits, std::vector<double>(3), 1, kOneGroup), std::logic_error);
+  EXPECT_THROW(weights_of(logits, {0, 4}, true, 1.0), std::logic_error);
+  EXPECT_THROW(weights_of(logits, {0, -1}, true, 1.0), std::logic_error);
 }
 
 }  // namespace

@@ -1,54 +1,97 @@
-// The number of threads must not show in a single bit.
+// The number of threads must not show in a single bit. Sizes are such that each stage does use threads.
 #include <gtest/gtest.h>
 #include <omp.h>
 
 #include <cmath>
+#include <tuple>
 
+#include "reference/algebra.h"
 #include "reference/api.h"
+#include "reference/parallel.h"
+#include "tests/unit/reference/numbers.h"
 
 namespace moediff::reference {
 namespace {
 
-constexpr std::int64_t kTokens = 37, kExperts = 5, kN = 300, kK = 700;
-
-std::vector<double> waves(std::int64_t count, double step) {
-  std::vector<double> out;
-  for (std::int64_t i = 0; i < count; ++i) out.push_back(std::sin(step * static_cast<double>(i)));
-  return out;
-}
-
-struct Outputs {
-  Terms gemm, combined;
-  Activation activation;
-};
-
-Outputs run_with(int threads) {
+/// Results of `compute` with 1, 2 and 5 threads are equal.
+template <typename Compute>
+void expect_same_bits(const Compute& compute) {
   const int before = omp_get_max_threads();
-  omp_set_num_threads(threads);
-  std::vector<Matrix> weights;
-  for (int e = 0; e < kExperts; ++e) weights.emplace_back(waves(kN * kK, 0.37 + e), kN, kK);
-  std::vector<std::int32_t> ids;
-  for (std::int32_t i = 0; i < 2 * kTokens; ++i) ids.push_back(i * i % kExperts);
-  const Dispatch sorted = dispatch(ids, kExperts);
-  std::vector<std::int32_t> source;
-  for (const std::int32_t slot : sorted.slots) source.push_back(slot / 2);
-
-  Outputs out;
-  out.gemm = grouped_linear(waves(kTokens * kK, 0.11), source, sorted.offsets, weights, {3});
-  out.activation = silu_and_mul(out.gemm.value, 2 * kTokens, kN / 2);
-  out.combined = combine(out.activation.value, sorted.rows, waves(2 * kTokens, 0.7), kTokens, 2, kN / 2);
+  omp_set_num_threads(1);
+  const auto alone = compute();
+  for (const int threads : {2, 5}) {
+    omp_set_num_threads(threads);
+    EXPECT_TRUE(compute() == alone) << threads << " threads";
+  }
   omp_set_num_threads(before);
-  return out;
 }
 
-TEST(Threads, DoNotChangeABit) {
-  const Outputs one = run_with(1), two = run_with(2), five = run_with(5);
-  EXPECT_EQ(one.gemm.value, two.gemm.value);
-  EXPECT_EQ(one.gemm.sum_abs, two.gemm.sum_abs);
-  EXPECT_EQ(one.gemm.sum_sq_partial, five.gemm.sum_sq_partial);
-  EXPECT_EQ(one.activation.value, two.activation.value);
-  EXPECT_EQ(one.combined.value, two.combined.value);
-  EXPECT_EQ(one.combined.value, five.combined.value);
+auto arrays(const Terms& terms) { return std::tuple(terms.value, terms.sum_abs, terms.sum_sq_partial); }
+
+TEST(Threads, DoNotChangeABitOfGroupedProducts) {
+  constexpr std::int64_t kTokens = 37, kExperts = 5, kN = 600, kK = 900;  // a matrix is large enough for threads too
+  ASSERT_TRUE(worth_threads(kN * kK * 8));
+  const std::vector<double> x = numbers(kTokens * kK, 1);
+  std::vector<std::int32_t> ids, source;
+  for (std::int32_t i = 0; i < 2 * kTokens; ++i) ids.push_back(i * i % static_cast<std::int32_t>(kExperts));
+  const Dispatch sorted = dispatch(ids, kExperts);
+  for (const std::int32_t slot : sorted.slots) source.push_back(slot / 2);
+  for (const Accumulation& how : {Accumulation{}, Accumulation{2, 128, 2, 1}, Accumulation{3, 0, 0, 2, true}}) {
+    expect_same_bits([&] {
+      std::vector<Matrix> weights;
+      for (std::uint32_t e = 0; e < kExperts; ++e) weights.emplace_back(numbers(kN * kK, 7 + e), kN, kK);
+      return arrays(grouped_linear(x, source, sorted.offsets, weights, how));
+    });
+  }
+}
+
+TEST(Threads, DoNotChangeABitOfActivations) {
+  constexpr std::int64_t kRows = 70, kInter = 2000;
+  ASSERT_TRUE(worth_threads(kRows * kInter * 32));
+  const std::vector<double> gate_up = numbers(kRows * 2 * kInter, 2);
+  expect_same_bits([&] {
+    const Activation out = gated_activation(ActivationKind::gelu_tanh, 7.0, gate_up, kRows, kInter);
+    return std::tuple(out.act, out.dact, out.factor, out.dfactor, out.value);
+  });
+}
+
+TEST(Threads, DoNotChangeABitOfCombinedRows) {
+  constexpr std::int64_t kTokens = 40, kWidth = 4, kHidden = 30000;
+  ASSERT_TRUE(worth_threads(kTokens * kWidth * kHidden));
+  const std::vector<double> x = numbers(9 * kHidden, 3), weights = numbers(kTokens * kWidth, 4);
+  std::vector<std::int32_t> rows;
+  for (std::int32_t i = 0; i < kTokens * kWidth; ++i) rows.push_back(i * 7 % 9);
+  expect_same_bits([&] { return arrays(combine(x, rows, weights, kTokens, kWidth, kHidden)); });
+}
+
+TEST(Threads, DoNotChangeABitOfDequantisedWeights) {
+  constexpr std::int64_t kN = 512, kK = 600;
+  ASSERT_TRUE(worth_threads(kN * kK * 16));
+  QuantSpec spec;
+  spec.scheme = QuantScheme::int4_group;
+  const QuantisedWeight stored = quantise_weight(numbers(kN * kK, 5), kN, kK, spec, false, DType::bf16);
+  expect_same_bits([&] {
+    return weight_values({kN, kK, stored.codes, stored.scales, stored.sn, stored.sk}, spec, false, DType::bf16);
+  });
+}
+
+TEST(Threads, DoNotChangeAnElementOfTheField) {
+  constexpr std::int64_t kRows = 30, kN = 50, kK = 800;
+  ASSERT_TRUE(worth_threads(kRows * kN * kK * 4));
+  std::vector<algebra::Element> x, weight;
+  for (std::uint64_t i = 0; i < kRows * kK; ++i) x.push_back(i * i * i * 12345 % algebra::kPrime);
+  for (std::uint64_t i = 0; i < kN * kK; ++i) weight.push_back(i * i * 98765 % algebra::kPrime);
+  std::vector<std::int32_t> source;
+  for (std::int32_t r = 0; r < kRows; ++r) source.push_back(r);
+  const std::vector<std::int32_t> offsets{0, kRows};
+  algebra::Linear job;
+  job.x = x;
+  job.weight = weight;
+  job.n = kN;
+  job.k = kK;
+  job.source = source;
+  job.offsets = offsets;
+  expect_same_bits([&] { return algebra::linear(job); });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <deque>
 
+#include "harness/program/input_parts.h"
 #include "harness/relate/relation.h"
 
 namespace moediff {
@@ -19,6 +20,8 @@ class Group {
     spec.stream = spec.effective_stream = stream;
     spec.chunk = chunk;
     spec.schedule.policy = policy;
+    spec.tokens = static_cast<std::int64_t>(actual.size()) / 2;
+    spec.shape.top_k = 1;
     Outcome& outcome = outcomes.emplace_back();
     outcome.spec = &spec;
     outcome.hidden = 2;
@@ -116,6 +119,81 @@ TEST(Relate, ChunksAndSchedulesAreComparedWithTheirOwnBaseline) {
   const auto records = relate("g", group.outcomes);
   EXPECT_EQ(find(records, "whole=chunked")->status, Status::fail);
   EXPECT_EQ(find(records, "submission=any schedule")->status, Status::pass);
+}
+
+/// A group of a plain batch and one variation of it.
+Group varied(Variation variation, std::vector<double> plain, std::vector<double> other) {
+  Group group;
+  const auto tokens = static_cast<std::int64_t>(plain.size()) / 2;
+  group.add(StreamMode::none, std::move(plain));
+  Case& spec = *const_cast<Case*>(group.add(StreamMode::none, std::move(other)).spec);
+  spec.variation = variation;
+  spec.tokens = tokens;
+  return group;
+}
+
+Status status_of(const Group& group, const std::string& relation) {
+  const auto records = relate("g", group.outcomes);
+  const RelationRecord* record = find(records, relation);
+  return record == nullptr ? Status::error : record->status;
+}
+
+TEST(Relate, PermutedTokensAreComparedWithThemselves) {
+  Case spec;
+  spec.tokens = 3;
+  const std::vector<double> plain{1, 2, 3, 4, 5, 6};
+  std::vector<double> moved;
+  for (const std::int64_t t : permutation(spec)) {
+    moved.push_back(plain[static_cast<std::size_t>(2 * t)]);
+    moved.push_back(plain[static_cast<std::size_t>(2 * t + 1)]);
+  }
+  EXPECT_EQ(status_of(varied(Variation::permuted, plain, moved), "tokens=permuted"), Status::pass);
+  EXPECT_EQ(status_of(varied(Variation::permuted, plain, plain), "tokens=permuted"), Status::fail);
+}
+
+TEST(Relate, AHalfAndAPaddedBatchAreComparedWhereTheyOverlap) {
+  EXPECT_EQ(status_of(varied(Variation::split, {1, 2, 3, 4, 5, 6}, {1, 2, 3, 4}), "batch=half"), Status::pass);
+  EXPECT_EQ(status_of(varied(Variation::split, {1, 2, 3, 4, 5, 6}, {1, 2, 3, 9}), "batch=half"), Status::fail);
+  EXPECT_EQ(status_of(varied(Variation::split, {1, 2, 3, 4, 5, 6}, {1, 2}), "batch=half"), Status::fail);
+  const double nan = std::nan("");
+  EXPECT_EQ(status_of(varied(Variation::padded_nan, {1, 2}, {1, 2, nan, nan, nan, nan, nan, nan}), "batch=padded"),
+            Status::pass);
+  EXPECT_EQ(status_of(varied(Variation::padded_nan, {1, 2}, {1, 3, nan, nan, nan, nan, nan, nan}), "batch=padded"),
+            Status::fail);
+}
+
+TEST(Relate, ShiftedLogitsMayTurnAFewNearTies) {
+  Group group = varied(Variation::shifted, {1, 2, 3, 4}, {1.2, 2, 30, 40});
+  group.outcomes[0].choices = {0, 1};
+  group.outcomes[1].choices = {0, 2};
+  EXPECT_EQ(status_of(group, "logits~shifted"), Status::pass);
+  group.outcomes[1].choices = {0, 1};
+  EXPECT_EQ(status_of(group, "logits~shifted"), Status::fail) << "the same experts gave 30";
+}
+
+TEST(Relate, AlgebraKnowsNoBounds) {
+  Group group;
+  group.add(StreamMode::none, {1, 2});
+  group.add(StreamMode::fused, {1, 2.1});
+  EXPECT_EQ(status_of(group, "unfused~fused"), Status::pass);
+  for (Outcome& outcome : group.outcomes) const_cast<Case*>(outcome.spec)->arithmetic = Arithmetic::field;
+  EXPECT_EQ(status_of(group, "unfused~fused"), Status::fail);
+}
+
+TEST(Relate, OneScaleForTheWholeBatchExemptsFromChunks) {
+  Group group;
+  group.add(StreamMode::none, {1, 2});
+  group.add(StreamMode::none, {1, 3}, /*chunk=*/1);
+  for (Outcome& outcome : group.outcomes) const_cast<Case*>(outcome.spec)->quant.scheme = QuantScheme::fp8_tensor;
+  EXPECT_EQ(status_of(group, "whole=chunked"), Status::error) << "no such relation";
+}
+
+TEST(Relate, ASecondRunGivesTheSameBits) {
+  Group group;
+  group.add(StreamMode::none, {1, 2}).again = {1, 2};
+  EXPECT_EQ(status_of(group, "run=run again"), Status::pass);
+  group.outcomes[0].again = {1, 2.0000001};
+  EXPECT_EQ(status_of(group, "run=run again"), Status::fail);
 }
 
 TEST(Relate, TheReferenceIsHeldAgainstTheCapture) {

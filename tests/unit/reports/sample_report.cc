@@ -17,6 +17,9 @@ StageDiff stage(int step, const char* name, const char* value, DiffMode mode, do
   diff.budget_used = budget;
   diff.max_abs = budget * 0.004;
   diff.max_rel = budget * 0.002;
+  diff.sufficient_tolerance = budget * 0.0005;
+  diff.exact = budget == 0;
+  diff.error_ratio_median = diff.exact ? 0 : 0.45;
   diff.worst = Mismatch{.index = {3, 17}, .token = 3, .column = 17, .expected = 0.25, .actual = 0.25, .bound = 0.008};
   diff.token_error = {budget * 0.0004, budget * 0.001, 0, budget * 0.002, budget * 0.0015};
   diff.worst_tokens = {3, 4, 1};

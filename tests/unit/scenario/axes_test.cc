@@ -35,7 +35,7 @@ TEST(Axes, TakeRangesInBothForms) {
 TEST(Axes, MayBeNamedByTheirPath) {
   const std::vector<Case> cases = load_text("tokens: 5\naxes: {input.distribution: [normal, integers]}");
   EXPECT_THAT(ids(cases), ElementsAre("normal", "integers"));
-  EXPECT_EQ(cases[1].input.distribution, "integers");
+  EXPECT_EQ(cases[1].input.distribution, Distribution::integers);
 }
 
 TEST(Axes, OfOneValueMayBeWrittenWithoutAList) {
@@ -119,7 +119,7 @@ TEST(Values, ReachTheFieldsOfTheCase) {
   EXPECT_EQ(spec.fault, "drop_wait");
   EXPECT_EQ(spec.drop_wait, "fork");
   EXPECT_EQ(spec.timeout_seconds, 2.5);
-  EXPECT_EQ(spec.input.distribution, "integers");
+  EXPECT_EQ(spec.input.distribution, Distribution::integers);
   EXPECT_EQ(spec.input.bias_scale, 0.25);
   EXPECT_EQ(spec.title, "Test");
 }

@@ -33,10 +33,11 @@ const Mistake kMistakes[] = {
     {"KeyOfASection", "top_k: 2", "3:1: error: found 'top_k': there is no such key; it belongs below model"},
     {"KeyWithAPath", "model.top_k: 2",
      "3:1: error: found 'model.top_k': there is no such key; the keys here are scenario, id, include, model, input, "
-     "seed, dtype, "
-     "tokens, stream, effective_stream, aux_threshold, order, in_place, chunk, split_k, residual, schedule, provider, "
+     "seed, dtype, arithmetic, "
+     "tokens, variation, stream, effective_stream, aux_threshold, order, in_place, chunk, split_k, residual, schedule, "
+     "provider, "
      "fault, "
-     "drop_wait, timeout, axes, lockstep, expect"},
+     "drop_wait, timeout, router, expert, quant, axes, lockstep, expect"},
     {"TopLevelKeyInASection", "input: {dtype: f32}",
      "3:9: error: found 'dtype': there is no such key in input; it belongs at the top level"},
     {"KeyTwice", "stream: aux\nstream: none",
@@ -50,7 +51,8 @@ const Mistake kMistakes[] = {
      "3:7: error: found 'a map': seed takes one value; write seed: followed by a whole number from 0 to "
      "9007199254740992"},
     {"ValueForAMap", "input: 5",
-     "3:8: error: found '5': input must be a map; write its keys below input: kind, distribution, bias_scale, capture, "
+     "3:8: error: found '5': input must be a map; write its keys below input: kind, distribution, bias_scale, "
+     "idle_experts, capture, "
      "checkpoint, hidden_states, weights_prefix, expected_prefix, layer"},
     {"WordForANumber", "seed: seven",
      "3:7: error: found 'seven': seed must be a whole number; use a value from 0 to 9007199254740992"},
@@ -73,7 +75,8 @@ const Mistake kMistakes[] = {
      "3:11: error: found 'maybe': in_place must be true or false; use true or false"},
     {"MisspeltWord", "stream: auxx",
      "3:9: error: found 'auxx': stream must be one of none, aux, fused; did you mean 'aux'?"},
-    {"UnknownWord", "dtype: int4", "3:8: error: found 'int4': dtype must be one of f32, bf16; use one of f32, bf16"},
+    {"UnknownWord", "dtype: int4",
+     "3:8: error: found 'int4': dtype must be one of f32, bf16, f16; use one of f32, bf16, f16"},
     {"MisspeltSchedule", "schedule: revers",
      "3:11: error: found 'revers': schedule must be a schedule; did you mean 'reverse'?"},
     {"ScheduleWithoutSeed", "schedule: random",
@@ -116,7 +119,7 @@ const Mistake kMistakes[] = {
     {"ValueListedTwice", "axes: {chunk: [0, 4, 04]}",
      "3:22: error: found '04': the value is listed twice (first in line 3, column 19); remove one of the two"},
     {"WrongValueOfAnAxis", "axes: {dtype: [bf16, fp8]}",
-     "3:22: error: found 'fp8': dtype must be one of f32, bf16; did you mean 'f32'?"},
+     "3:22: error: found 'fp8': dtype must be one of f32, bf16, f16; did you mean 'f32'?"},
     {"AxesAsAList", "axes: [tokens]",
      "3:7: error: found 'a list': axes must be a map of keys and lists; write axes: {tokens: [1, 5]}"},
     {"RangeBackwards", "axes: {chunk: \"9..1\"}",
@@ -149,9 +152,28 @@ const Mistake kMistakes[] = {
      "3:10: error: found 'statsu': there is no such key in expect; did you mean 'status'?"},
     {"MisspeltStatus", "expect: {status: fial}",
      "3:18: error: found 'fial': status must be one of pass, fail, inconclusive; did you mean 'fail'?"},
+    {"WeightOnTheInputOfTopTwo", "router: {weight_on: input}",
+     "3:21: error: found 'input': a weight on the input needs top_k 1: a token has one input and as many weights as "
+     "experts; use weight_on: gemm1, or top_k: 1"},
+    {"TooManyIdleExperts", "input: {idle_experts: 7}",
+     "3:23: error: found '7': idle_experts must leave top_k (2) of the 8 experts; use a value from 0 to 6"},
+    {"PoisonWithoutIdleExperts", "variation: poisoned_idle",
+     "3:12: error: found 'poisoned_idle': variation: poisoned_idle needs experts that no token chooses; add "
+     "input.idle_experts"},
+    {"ShiftOfSigmoidScores", "variation: shifted",
+     "3:12: error: found 'shifted': variation: shifted needs scoring: softmax, whose scores do not depend on a shift "
+     "of "
+     "all logits; use router.scoring: softmax"},
+    {"FmaxBeyondTheFormat", "quant: {scheme: int8_channel, fmax: 128}",
+     "3:37: error: found '128': fmax must not exceed the format's largest value (127); use a value up to 127, or 0"},
+    {"MisspeltScheme", "quant: {scheme: fp8_blok}",
+     "3:17: error: found 'fp8_blok': scheme must be one of none, fp8_block, fp8_tensor, fp8_channel, int8_channel, "
+     "int4_group, mxfp4; did you mean 'fp8_block'?"},
     {"MisspeltBlamedOp", "expect: {status: fail, blame: {op: gem1}}",
      "3:36: error: found 'gem1': op must be one of router, dispatch, gemm1, activation, gemm2, combine, shared_gemm1, "
-     "shared_activation, shared_gemm2, scale_add, residual_add, clone_hidden, stage_hidden, unstage_output; did you "
+     "shared_activation, shared_gemm2, scale_add, residual_add, weigh_input, quantize_a1, quantize_a2, "
+     "activation_quantize, shared_quantize_a1, shared_quantize_a2, shared_activation_quantize, convert, clone_hidden, "
+     "stage_hidden, unstage_output; did you "
      "mean 'gemm1'?"},
     {"CauseOfAPass", "expect: {cause: stale_read}",
      "3:9: error: found 'pass': only a failure has a cause and someone to blame; write status: fail, or remove cause "

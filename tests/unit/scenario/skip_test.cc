@@ -8,6 +8,7 @@ namespace moediff::testing {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::Optional;
 
 std::vector<std::string> running(const std::vector<Case>& cases) {
@@ -58,6 +59,33 @@ TEST(Skip, AnOrderInALockstepWithOtherKeysIsNotMistakenForARepetition) {
               "scenario: Test\nmodel: {hidden: 64, inter: 32, experts: 8, top_k: 2}\nlockstep: {order: [shared_first, "
               "routed_first], tokens: [5, 6]}\n");
   EXPECT_THAT(running(files.load("x.yaml")), ElementsAre("shared_first", "routed_first"));
+}
+
+std::string reason(const std::string& text) {
+  const std::vector<Case> cases = load_text("tokens: 5\n" + text);
+  return cases.size() == 1 ? cases[0].skip_reason.value_or("runs") : "several cases";
+}
+
+TEST(Skip, FusedExpertsNeedTheNumberFormatOfTheRoutedOnes) {
+  EXPECT_THAT(reason("stream: fused\nquant: {scheme: int4_group, shared: model}"), HasSubstr("vllm#28985"));
+  EXPECT_EQ(reason("stream: fused\nquant: {scheme: int4_group, shared: same}"), "runs");
+  EXPECT_EQ(reason("stream: none\nquant: {scheme: int4_group, shared: model}"), "runs");
+  EXPECT_EQ(reason("stream: fused\nquant: {scheme: none, shared: model}"), "runs");
+}
+
+TEST(Skip, SizesThatAreNoMultipleOfTheBlockAreRefusedByThePolicyOnly) {
+  EXPECT_THAT(reason("quant: {scheme: fp8_block, group: 24, ragged: reject}"),
+              HasSubstr("no multiple of the block of 24"));
+  EXPECT_EQ(reason("quant: {scheme: fp8_block, group: 24, ragged: pad}"), "runs");
+  EXPECT_EQ(reason("quant: {scheme: fp8_block, group: 32, ragged: reject}"), "runs");
+  EXPECT_EQ(reason("quant: {scheme: fp8_channel, group: 24, ragged: reject}"), "runs");
+}
+
+TEST(Skip, ABatchThatChangesTheScaleOfAWholeTensorHasNoVariation) {
+  EXPECT_THAT(reason("variation: split\nquant: {scheme: fp8_tensor}"), HasSubstr("depends on the whole batch"));
+  EXPECT_THAT(reason("variation: padded_zero\nquant: {scheme: fp8_tensor}"), HasSubstr("depends on the whole batch"));
+  EXPECT_EQ(reason("variation: permuted\nquant: {scheme: fp8_tensor}"), "runs");
+  EXPECT_EQ(reason("variation: split\nquant: {scheme: fp8_channel}"), "runs");
 }
 
 TEST(Skip, AnAuxiliaryStreamHasAnOrder) {

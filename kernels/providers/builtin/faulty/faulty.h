@@ -1,5 +1,5 @@
-// Faulty implementations of ops, one function each, instantiated for float and Bf16. What is wrong with each is said
-// where it is defined.
+// Faulty implementations of ops, one function each, instantiated for float and Bf16 (the model dtype; operands may be
+// quantised). What is wrong with each is said where it is defined.
 #pragma once
 
 #include "kernels/providers/builtin/op_call.h"

@@ -24,20 +24,24 @@ static T* end_of(Matrix<T> x) {
 
 template <typename T>
 int gemm2_out_of_bounds(const OpCall& call) {
-  const Gemm<T, T> gemm = gemm2_of<T>(call);
-  HIP_CHECK(launch_gemm(gemm, call.stream));
-  if (gemm.out.rows == 0) return 0;
-  hipLaunchKernelGGL((write_beyond_kernel<T>), dim3(1), dim3(kThreads), 0, call.stream, end_of(gemm.out));
+  if (const int status = run_correct<T>(MD_OP_GEMM2, call); status != 0) return status;
+  const Matrix<T> out = call.matrix<T>(MD_GEMM2_OUT);
+  if (out.rows == 0) return 0;
+  hipLaunchKernelGGL((write_beyond_kernel<T>), dim3(1), dim3(kThreads), 0, call.stream, end_of(out));
   HIP_CHECK(hipGetLastError());
   return 0;
 }
 
 template <typename T>
 int gemm2_reads_out_of_bounds(const OpCall& call) {
-  const Gemm<T, T> gemm = gemm2_of<T>(call);
-  HIP_CHECK(launch_gemm(gemm, call.stream));
-  if (gemm.out.rows == 0) return 0;
-  hipLaunchKernelGGL((read_beyond_kernel<T>), dim3(1), dim3(kThreads), 0, call.stream, end_of(gemm.a), gemm.out.data);
+  if (!holds<T>(call.tensors[MD_GEMM2_ACT])) {
+    return fail("gemm2=reads_out_of_bounds: needs activations in the model dtype");
+  }
+  if (const int status = run_correct<T>(MD_OP_GEMM2, call); status != 0) return status;
+  const Matrix<T> out = call.matrix<T>(MD_GEMM2_OUT);
+  if (out.rows == 0) return 0;
+  hipLaunchKernelGGL((read_beyond_kernel<T>), dim3(1), dim3(kThreads), 0, call.stream,
+                     end_of(call.matrix<const T>(MD_GEMM2_ACT)), out.data);
   HIP_CHECK(hipGetLastError());
   return 0;
 }

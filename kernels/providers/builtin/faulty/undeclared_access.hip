@@ -6,11 +6,6 @@
 namespace moediff::kernels {
 namespace {
 
-template <typename T>
-int run_correct(int op, const OpCall& call) {
-  return std::is_same_v<T, float> ? kOps[op].f32(call) : kOps[op].bf16(call);
-}
-
 /// The tokens the last gemm1 read, through the pointer it was given.
 template <typename T>
 Matrix<T> remembered_hidden(const History& history) {
@@ -77,8 +72,8 @@ int combine_alias1(const OpCall& call) {
   if (const int status = run_correct<T>(MD_OP_COMBINE, call); status != 0) return status;
   const Matrix<const T> result = call.matrix<const T>(MD_COMBINE_OUT);
   Matrix<T> hidden = remembered_hidden<T>(*call.history);
-  if (hidden.data == nullptr || hidden.columns != result.columns) {
-    return fail("combine=alias1: needs a gemm1 call with the same hidden size before it");
+  if (hidden.data == nullptr || hidden.columns != result.columns || !holds<T>(call.history->gemm1_hidden)) {
+    return fail("combine=alias1: needs a gemm1 call with the same hidden size and dtype before it");
   }
   hidden.rows = result.rows < hidden.rows ? result.rows : hidden.rows;
   return launch_elementwise(overwrite_kernel<T>, call.stream, hidden, result);
@@ -87,6 +82,7 @@ int combine_alias1(const OpCall& call) {
 /// Pre-scales the tokens in place after use.
 template <typename T>
 int gemm1_alias2(const OpCall& call) {
+  if (!holds<T>(call.tensors[MD_GEMM1_HIDDEN])) return fail("gemm1=alias2: needs tokens in the model dtype");
   if (const int status = run_correct<T>(MD_OP_GEMM1, call); status != 0) return status;
   return launch_elementwise(halve_kernel<T>, call.stream, call.matrix<T>(MD_GEMM1_HIDDEN));
 }
@@ -96,7 +92,9 @@ template <typename T>
 int activation_reads_undeclared(const OpCall& call) {
   if (const int status = run_correct<T>(MD_OP_ACTIVATION, call); status != 0) return status;
   const Matrix<T> hidden = remembered_hidden<T>(*call.history);
-  if (hidden.data == nullptr) return fail("activation=reads_undeclared: needs a gemm1 call before it");
+  if (hidden.data == nullptr || !holds<T>(call.history->gemm1_hidden)) {
+    return fail("activation=reads_undeclared: needs a gemm1 call with tokens in the model dtype before it");
+  }
   return launch_elementwise(add_a_little_kernel<T>, call.stream, call.matrix<T>(MD_ACTIVATION_OUT),
                             static_cast<const T*>(hidden.data));
 }

@@ -20,7 +20,10 @@ void* symbol(const char* library, const char* name) {
   return address;
 }
 
-std::size_t size_of(int dtype) { return dtype == MD_BF16 ? 2 : 4; }
+std::size_t size_of(int dtype) {
+  constexpr std::size_t kSizes[] = {4, 2, 8, 4, 1, 2, 1, 1, 1, 1, 1, 1, 8, 8};  // by md_dtype
+  return kSizes[dtype];
+}
 
 /// Offset in elements of the index-th element in row-major order.
 std::int64_t offset_of(const md_tensor& tensor, std::int64_t index) {
@@ -32,11 +35,33 @@ std::int64_t offset_of(const md_tensor& tensor, std::int64_t index) {
   return offset;
 }
 
+/// IEEE 754 binary16.
+double value_of_f16(std::uint32_t bits) {
+  const auto fraction = static_cast<int>(bits & 0x3ffu), exponent = static_cast<int>(bits >> 10 & 31u);
+  double magnitude = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+  if (exponent == 31) magnitude = fraction == 0 ? INFINITY : NAN;
+  return (bits & 0x8000u) != 0 ? -magnitude : magnitude;
+}
+
 double value_at(const std::uint8_t* at, int dtype) {
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, at, size_of(dtype));
+  std::uint64_t word = 0;
+  std::memcpy(&word, at, size_of(dtype));
+  const auto bits = static_cast<std::uint32_t>(word);
   if (dtype == MD_I32) return static_cast<std::int32_t>(bits);
+  if (dtype == MD_F16) return value_of_f16(bits);
   return std::bit_cast<float>(dtype == MD_BF16 ? bits << 16 : bits);
+}
+
+/// Of a value that f16 holds, or that overflows.
+std::uint32_t bits_of_f16(double x) {
+  const std::uint32_t sign = std::signbit(x) ? 0x8000u : 0u;
+  const double magnitude = std::fabs(x);
+  if (std::isnan(x)) return 0x7e00u;
+  if (magnitude > 65504) return sign | 0x7c00u;
+  if (magnitude < 0x1p-14) return sign | static_cast<std::uint32_t>(std::ldexp(magnitude, 24));
+  const int exponent = std::ilogb(magnitude);
+  const auto significand = static_cast<std::uint32_t>(std::ldexp(magnitude, 10 - exponent));  // 1024 to 2047
+  return sign | ((static_cast<std::uint32_t>(exponent + 14) << 10) + significand);
 }
 
 }  // namespace
@@ -69,15 +94,34 @@ Array constant(std::vector<std::int64_t> shape, double value) {
 
 double rounded(double x, md_dtype dtype) {
   if (x == 0 || !std::isfinite(x)) return x;
-  const int digits = dtype == MD_BF16 ? 8 : 24;
-  const int exponent = std::max(std::ilogb(x), -126);
+  const int digits = dtype == MD_BF16 ? 8 : dtype == MD_F16 ? 11 : 24;
+  const int exponent = std::max(std::ilogb(x), dtype == MD_F16 ? -14 : -126);
   const double unit = std::ldexp(1.0, exponent - digits + 1);
-  return std::nearbyint(x / unit) * unit;
+  const double value = std::nearbyint(x / unit) * unit;
+  return dtype == MD_F16 && std::fabs(value) > 65504 ? std::copysign(INFINITY, x) : value;
 }
 
 std::uint32_t bits_of(double x, md_dtype dtype) {
+  if (dtype == MD_F16) return bits_of_f16(rounded(x, dtype));
   const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(rounded(x, dtype)));
   return dtype == MD_BF16 ? bits >> 16 : bits;
+}
+
+md_params scalars() {
+  md_params params{};
+  params.top_k = params.n_group = params.topk_group = params.split_k = 1;
+  params.factor = 1.0f;
+  return params;
+}
+
+md_params routing(int top_k, int n_group, int topk_group, bool norm_topk_prob, float factor) {
+  md_params params = scalars();
+  params.top_k = top_k;
+  params.n_group = n_group;
+  params.topk_group = topk_group;
+  params.norm_topk_prob = norm_topk_prob ? 1 : 0;
+  params.factor = factor;
+  return params;
 }
 
 Device::Device() {
@@ -122,6 +166,14 @@ md_tensor Device::upload(const Array& array, md_dtype dtype, std::int64_t pad) {
   if (memory.empty()) return tensor;
   EXPECT_EQ(backend_->copy_in(tensor.data, memory.data(), static_cast<std::int64_t>(memory.size())), 0)
       << backend_->last_error();
+  return tensor;
+}
+
+md_tensor Device::upload_bytes(const std::vector<std::int64_t>& shape, md_dtype dtype, const void* data) {
+  const md_tensor tensor = blank(shape, dtype);
+  const std::int64_t size = element_count(shape) * static_cast<std::int64_t>(size_of(dtype));
+  if (size == 0) return tensor;
+  EXPECT_EQ(backend_->copy_in(tensor.data, data, size), 0) << backend_->last_error();
   return tensor;
 }
 

@@ -1,4 +1,5 @@
-// activation, combine, scale_add, residual_add: values, roundings in the right places, strides, in place.
+// scale_add, residual_add, weigh_input: values, roundings in the right places, strides, in place; and the conversion to
+// bf16 through them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,97 +12,11 @@ namespace moediff::test {
 namespace {
 
 using ::testing::Each;
-using ::testing::ElementsAreArray;
 
-/// Whether fp32 arithmetic a few units off may round x to the other neighbour.
-bool near_tie(double x, md_dtype dtype) {
-  const double slack = std::abs(x) * 0x1p-20;
-  return rounded(x - slack, dtype) != rounded(x + slack, dtype);
-}
-
-TEST(Activation, RoundsSiluAndThenTheProduct) {
-  Device device;
-  std::int64_t checked = 0;
-  for (const std::int64_t inter : kHardSizes) {
-    const Array in = rounded(normals({17, 2 * inter}, 1), MD_BF16);
-    const md_tensor out = device.blank({17, inter}, MD_BF16);
-    device.run(MD_OP_ACTIVATION, {device.upload(in, MD_BF16), out});
-    const Array expected = naive_activation(in, MD_BF16), actual = device.read(out);
-    for (std::int64_t i = 0; i < 17 * inter; ++i) {
-      const double gate = in.values[i / inter * 2 * inter + i % inter];
-      if (near_tie(gate / (1 + std::exp(-gate)), MD_BF16)) continue;
-      ASSERT_EQ(actual.values[i], expected.values[i]) << "inter=" << inter << " element " << i;
-      ++checked;
-    }
-  }
-  EXPECT_GT(checked, 7000);
-}
-
-TEST(Activation, IsCloseInFp32AndTheSameForTheSharedExperts) {
-  Device device;
-  const Array in = rounded(normals({33, 130}, 2), MD_F32);
-  const Array expected = naive_activation(in, MD_F32);
-  for (const md_op op : {MD_OP_ACTIVATION, MD_OP_SHARED_ACTIVATION}) {
-    const md_tensor out = device.blank({33, 65}, MD_F32, 1);
-    device.run(op, {device.upload(in, MD_F32, 3), out});
-    const Array actual = device.read(out);
-    for (std::size_t i = 0; i < expected.values.size(); ++i) {
-      ASSERT_NEAR(actual.values[i], expected.values[i], 1e-6 * std::abs(expected.values[i]));
-    }
-  }
-}
-
-TEST(Activation, OfExtremeGatesIsFinite) {
-  Device device;
-  const md_tensor out = device.blank({1, 3}, MD_F32);
-  device.run(MD_OP_ACTIVATION, {device.upload({{1, 6}, {-1e30, 0, 100, 1, 1, 1}}, MD_F32), out});
-  EXPECT_THAT(device.read(out).values, ::testing::ElementsAre(0, 0, 100));
-}
-
-/// Weights are powers of two, so that the sum is exact.
-Array power_weights(std::int64_t tokens, std::int64_t width) {
-  Array weights = integers({tokens, width}, 3, 2);
-  for (double& w : weights.values) w = std::ldexp(1.0, static_cast<int>(w));
-  return weights;
-}
-
-Array backwards(std::int64_t count) {
-  Array rows{{count}, {}};
-  for (std::int64_t i = count; i-- > 0;) rows.values.push_back(static_cast<double>(i));
-  return rows;
-}
-
-TEST(Combine, IsExactOnIntegersForHardSizes) {
-  Device device;
-  for (const std::int64_t hidden : kHardSizes) {
-    for (const std::int64_t width : {1, 2, 8}) {
-      const std::int64_t tokens = 65 / width;
-      const Array in = integers({tokens * width, hidden}, 4), weights = power_weights(tokens, width),
-                  rows = backwards(tokens * width);
-      const md_tensor out = device.blank({tokens, hidden}, MD_BF16, 2);
-      device.run(MD_OP_COMBINE,
-                 {device.upload(in, MD_BF16, 1), device.upload(rows, MD_I32), device.upload(weights, MD_F32, 2), out});
-      ASSERT_THAT(device.read(out).values, ElementsAreArray(rounded(naive_combine(in, rows, weights), MD_BF16).values))
-          << "H=" << hidden << " W=" << width;
-    }
-  }
-}
-
-TEST(Combine, AddsTheSlotsInAscendingOrderInFp32) {
-  Device device;
-  const Array in{{3, 1}, {0x1p24, 1, -0x1p24}}, rows{{3}, {0, 1, 2}};  // (2^24 + 1) - 2^24 loses the 1
-  const md_tensor out = device.blank({1, 1}, MD_F32);
-  device.run(MD_OP_COMBINE,
-             {device.upload(in, MD_F32), device.upload(rows, MD_I32), device.upload(constant({1, 3}, 1), MD_F32), out});
-  EXPECT_EQ(device.read(out).values[0], 0);
-}
-
-TEST(Combine, ASlotWithoutARowAddsNothing) {
-  Device device;
-  const md_tensor out = device.blank({1, 2}, MD_F32);
-  device.run(MD_OP_COMBINE, {device.upload(constant({3, 2}, 4), MD_F32), device.upload({{3}, {-1, 1, 99}}, MD_I32),
-                             device.upload(constant({1, 3}, 0.5), MD_F32), out});
-  EXPECT_THAT(device.read(out).values, Each(2));
+md_params scaled_by(float factor) {
+  md_params params = scalars();
+  params.factor = factor;
+  return params;
 }
 
 TEST(ScaleAdd, RoundsTheScaledValueBeforeAddingTheShared) {
@@ -109,7 +24,7 @@ TEST(ScaleAdd, RoundsTheScaledValueBeforeAddingTheShared) {
   const Array routed = rounded(normals({31, 129}, 5), MD_BF16), shared = rounded(normals({31, 129}, 6), MD_BF16);
   const md_tensor out = device.blank({31, 129}, MD_BF16, 3);
   device.run(MD_OP_SCALE_ADD, {device.upload(routed, MD_BF16, 1), device.upload(shared, MD_BF16, 2), out},
-             {1, 1, 1, 0, 1, 2.5f});
+             scaled_by(2.5f));
   const Array actual = device.read(out);
   int twice_differs = 0;
   for (std::size_t i = 0; i < routed.values.size(); ++i) {
@@ -123,7 +38,7 @@ TEST(ScaleAdd, RoundsTheScaledValueBeforeAddingTheShared) {
 TEST(ScaleAdd, WithoutSharedExpertsOnlyScales) {
   Device device;
   const md_tensor out = device.blank({2, 3}, MD_BF16);
-  device.run(MD_OP_SCALE_ADD, {device.upload(constant({2, 3}, 3), MD_BF16), absent(), out}, {1, 1, 1, 0, 1, 0.5f});
+  device.run(MD_OP_SCALE_ADD, {device.upload(constant({2, 3}, 3), MD_BF16), absent(), out}, scaled_by(0.5f));
   EXPECT_THAT(device.read(out).values, Each(1.5));
 }
 
@@ -152,11 +67,40 @@ TEST(ResidualAdd, AddsAndRoundsForHardSizes) {
   }
 }
 
+TEST(WeighInput, RoundsTheWeightAndThenTheProduct) {
+  Device device;
+  for (const md_dtype dtype : {MD_F32, MD_BF16, MD_F16}) {
+    for (const std::int64_t hidden : kHardSizes) {
+      const Array x = rounded(normals({5, hidden}, 11), dtype), weights = rounded(normals({5, 1}, 12), MD_F32);
+      const md_tensor out = device.blank({5, hidden}, dtype, 1);
+      device.run(MD_OP_WEIGH_INPUT, {device.upload(x, dtype, 2), device.upload(weights, MD_F32, 3), out});
+      const Array actual = device.read(out);
+      for (std::size_t i = 0; i < x.values.size(); ++i) {
+        const double weight = rounded(weights.values[i / static_cast<std::size_t>(hidden)], dtype);
+        ASSERT_EQ(actual.values[i], rounded(weight * x.values[i], dtype)) << "H=" << hidden << " dtype " << dtype;
+      }
+    }
+  }
+}
+
+TEST(ScaleAdd, RoundsInF16AsWell) {
+  Device device;
+  const Array routed = rounded(normals({31, 65}, 5), MD_F16), shared = rounded(normals({31, 65}, 6), MD_F16);
+  const md_tensor out = device.blank({31, 65}, MD_F16);
+  device.run(MD_OP_SCALE_ADD, {device.upload(routed, MD_F16), device.upload(shared, MD_F16), out}, scaled_by(2.827f));
+  const Array actual = device.read(out);
+  for (std::size_t i = 0; i < routed.values.size(); ++i) {
+    // 2.827 times an f16 needs 35 digits: fp32 rounds it before f16 does.
+    const double scaled = rounded(rounded(double{2.827f} * routed.values[i], MD_F32), MD_F16);
+    ASSERT_EQ(actual.values[i], rounded(scaled + shared.values[i], MD_F16));
+  }
+}
+
 /// The upper half of a float, as scale_add makes it: the factor times one is the factor.
 std::uint32_t bf16_of(Device& device, std::uint32_t bits) {
   const md_tensor out = device.blank({1, 1}, MD_BF16);
-  const md_params params{1, 1, 1, 0, 1, std::bit_cast<float>(bits)};
-  device.run(MD_OP_SCALE_ADD, {device.upload(constant({1, 1}, 1), MD_BF16), absent(), out}, params);
+  device.run(MD_OP_SCALE_ADD, {device.upload(constant({1, 1}, 1), MD_BF16), absent(), out},
+             scaled_by(std::bit_cast<float>(bits)));
   const std::vector<std::uint8_t> memory = device.bytes(out);
   return memory[0] | static_cast<std::uint32_t>(memory[1]) << 8;
 }
@@ -187,6 +131,7 @@ TEST(Elementwise, NoRowsIsNoWork) {
   device.run(MD_OP_SCALE_ADD, {wide, wide, wide});
   device.run(MD_OP_RESIDUAL_ADD, {wide, wide, wide});
   device.run(MD_OP_COMBINE, {wide, device.blank({0}, MD_I32), device.blank({0, 2}, MD_F32), wide});
+  device.run(MD_OP_WEIGH_INPUT, {wide, device.blank({0, 1}, MD_F32), wide});
 }
 
 }  // namespace

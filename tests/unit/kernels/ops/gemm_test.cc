@@ -13,7 +13,11 @@ namespace {
 
 using ::testing::ElementsAreArray;
 
-md_params split(int k) { return {1, 1, 1, 0, k, 1.0f}; }
+md_params split(int k) {
+  md_params params{};
+  params.split_k = k;
+  return params;
+}
 
 /// Three experts, the middle one without tokens.
 std::vector<std::int64_t> uneven(std::int64_t rows) { return {rows / 3, 0, rows - rows / 3}; }

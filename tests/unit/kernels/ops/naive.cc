@@ -45,60 +45,50 @@ NaiveDispatch naive_dispatch(const Array& ids, std::int64_t experts) {
   return out;
 }
 
-NaiveRouting naive_route(const Array& logits, const Array& bias, const md_params& params) {
-  const std::int64_t tokens = logits.shape[0], experts = logits.shape[1], size = experts / params.n_group;
-  NaiveRouting out{{{tokens, params.top_k}, {}}, {{tokens, params.top_k}, {}}};
-  const auto descending = [](const std::vector<double>& by) {
-    std::vector<std::int64_t> order(by.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return by[a] > by[b]; });
-    return order;
-  };
-  for (std::int64_t t = 0; t < tokens; ++t) {
-    std::vector<double> score, choice, masked(experts, -INFINITY), group;
-    for (std::int64_t e = 0; e < experts; ++e) {
-      score.push_back(1 / (1 + std::exp(-logits.values[t * experts + e])));
-      choice.push_back(score[e] + bias.values[e]);
-    }
-    for (std::int64_t g = 0; g < params.n_group; ++g) {
-      std::vector<double> sorted(choice.begin() + g * size, choice.begin() + (g + 1) * size);
-      std::sort(sorted.rbegin(), sorted.rend());
-      group.push_back(size == 1 ? sorted[0] : sorted[0] + sorted[1]);
-    }
-    const std::vector<std::int64_t> groups = descending(group);
-    for (int i = 0; i < params.topk_group; ++i) {
-      std::copy_n(choice.begin() + groups[i] * size, size, masked.begin() + groups[i] * size);
-    }
-    const std::vector<std::int64_t> order = descending(masked);
-    double sum = 0;
-    for (int j = 0; j < params.top_k; ++j) sum += score[order[j]];
-    for (int j = 0; j < params.top_k; ++j) {
-      out.ids.values.push_back(static_cast<double>(order[j]));
-      out.weights.values.push_back(score[order[j]] / (params.norm_topk_prob != 0 ? sum : 1) * params.factor);
-    }
+double naive_act(int kind, double limit, double gate) {
+  const auto swish = [](double x, double slope) { return x / (1 + std::exp(-slope * x)); };
+  switch (kind) {
+    case MD_GELU:
+      return 0.5 * gate * std::erfc(-gate / std::sqrt(2.0));
+    case MD_GELU_TANH:
+      return 0.5 * gate * (1 + std::tanh(std::sqrt(2 / M_PI) * (gate + 0.044715 * gate * gate * gate)));
+    case MD_SWIGLU_CLAMPED:
+      return swish(std::min(gate, limit), 1);
+    case MD_SWIGLUOAI:
+      return swish(std::min(gate, limit), 1.702);
+    default:
+      return swish(gate, 1);
   }
-  return out;
 }
 
-Array naive_activation(const Array& in, md_dtype dtype) {
+double naive_factor(int kind, double limit, double up) {
+  if (kind != MD_SWIGLU_CLAMPED && kind != MD_SWIGLUOAI) return up;
+  return std::clamp(up, -limit, limit) + (kind == MD_SWIGLUOAI ? 1 : 0);
+}
+
+Array naive_activation(const Array& in, const md_params& params, md_dtype dtype) {
   const std::int64_t inter = in.columns() / 2;
+  const bool twice = params.activation_rounding == MD_ROUND_TWICE && params.activation != MD_SWIGLUOAI;
   Array out{{in.shape[0], inter}, {}};
   for (std::int64_t r = 0; r < in.shape[0]; ++r) {
     for (std::int64_t c = 0; c < inter; ++c) {
-      const double gate = in.values[r * 2 * inter + c], up = in.values[r * 2 * inter + inter + c];
-      out.values.push_back(rounded(rounded(gate / (1 + std::exp(-gate)), dtype) * up, dtype));
+      const double act = naive_act(params.activation, params.limit, in.values[r * 2 * inter + c]);
+      const double factor = naive_factor(params.activation, params.limit, in.values[r * 2 * inter + inter + c]);
+      out.values.push_back(rounded((twice ? rounded(act, dtype) : act) * factor, dtype));
     }
   }
   return out;
 }
 
-Array naive_combine(const Array& in, const Array& slot_rows, const Array& weights) {
-  const std::int64_t tokens = weights.shape[0], width = weights.shape[1], hidden = in.columns();
+Array naive_combine(const Array& in, const Array& slot_rows, const Array* weights, std::int64_t width) {
+  const auto slots = static_cast<std::int64_t>(slot_rows.values.size());
+  const std::int64_t tokens = slots / width, hidden = in.columns();
   Array out = constant({tokens, hidden}, 0);
-  for (std::int64_t slot = 0; slot < tokens * width; ++slot) {
+  for (std::int64_t slot = 0; slot < slots; ++slot) {
     const auto row = static_cast<std::int64_t>(slot_rows.values[slot]);
+    const double weight = weights == nullptr ? 1 : weights->values[slot];
     for (std::int64_t c = 0; c < hidden; ++c) {
-      out.values[slot / width * hidden + c] += weights.values[slot] * in.values[row * hidden + c];
+      out.values[slot / width * hidden + c] += weight * in.values[row * hidden + c];
     }
   }
   return out;

@@ -1,4 +1,4 @@
-// What the ops should give: double loops, written for the tests alone.
+// What the ops should give: double loops, written for the tests alone. Routing is in naive_router.h.
 #pragma once
 
 #include "tests/unit/kernels/ops/device.h"
@@ -22,16 +22,13 @@ struct NaiveDispatch {
 };
 NaiveDispatch naive_dispatch(const Array& ids, std::int64_t experts);
 
-struct NaiveRouting {
-  Array ids, weights;
-};
-/// Straight from the definition, with scores in double from the given logits.
-NaiveRouting naive_route(const Array& logits, const Array& bias, const md_params& params);
-
-/// in [R, 2I] of values of the dtype.
-Array naive_activation(const Array& in, md_dtype dtype);
-/// Not rounded.
-Array naive_combine(const Array& in, const Array& slot_rows, const Array& weights);
+/// f(gate) and h(up) of each kind of activation (MD_SILU...) in double.
+double naive_act(int kind, double limit, double gate);
+double naive_factor(int kind, double limit, double up);
+/// in [R, 2I] of values of the dtype; rounded as params say.
+Array naive_activation(const Array& in, const md_params& params, md_dtype dtype);
+/// Not rounded; null weights: 1.
+Array naive_combine(const Array& in, const Array& slot_rows, const Array* weights, std::int64_t width);
 
 /// Every value rounded to the dtype.
 Array rounded(Array array, md_dtype dtype);

@@ -10,6 +10,12 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
+md_params split(int ranges) {
+  md_params params = scalars();
+  params.split_k = ranges;
+  return params;
+}
+
 class Operands : public ::testing::Test {
  protected:
   Device device;
@@ -21,7 +27,7 @@ class Operands : public ::testing::Test {
   std::vector<md_tensor> router() { return {x({3, 8}), x({4, 8}), f32({4}), f32({3, 4}), i32({3, 2}), f32({3, 2})}; }
 
   void expect_refused(md_op op, const std::vector<md_tensor>& tensors, const std::string& a, const std::string& b,
-                      const md_params& params = {2, 2, 1, 1, 1, 1.0f}) {
+                      const md_params& params = routing(2, 2, 1, true, 1.0f)) {
     EXPECT_NE(device.enqueue(op, tensors, params), 0);
     EXPECT_THAT(device.provider_error(), AllOf(HasSubstr(a), HasSubstr(b)));
   }
@@ -29,7 +35,7 @@ class Operands : public ::testing::Test {
 
 TEST_F(Operands, ThatAreRightAreAccepted) {
   EXPECT_EQ(device.enqueue(MD_OP_GEMM1, gemm1()), 0) << device.provider_error();
-  EXPECT_EQ(device.enqueue(MD_OP_ROUTER, router(), {2, 2, 1, 1, 1, 1.0f}), 0) << device.provider_error();
+  EXPECT_EQ(device.enqueue(MD_OP_ROUTER, router(), routing(2, 2, 1, true, 1.0f)), 0) << device.provider_error();
 }
 
 TEST_F(Operands, OfAnotherShapeAreNamedWithExpectedAndFound) {
@@ -42,7 +48,7 @@ TEST_F(Operands, OfAnotherShapeAreNamedWithExpectedAndFound) {
   tensors = gemm1();
   tensors[MD_GEMM1_SLOTS] = i32({7});
   tensors[MD_GEMM1_OUT] = x({7, 10});
-  expect_refused(MD_OP_GEMM1, tensors, "sorted_slots: expected a multiple of T=3", "[7]");
+  expect_refused(MD_OP_GEMM1, tensors, "sorted_slots: expected a multiple of T=3 slots", "found 7");
 }
 
 TEST_F(Operands, OfTheSlotsMustBeOneForEachTokenAndColumn) {
@@ -80,27 +86,63 @@ TEST_F(Operands, WhoseColumnsAreApartOrRowsOverlapAreRefused) {
 }
 
 TEST_F(Operands, SplitKNeedsAWorkspace) {
-  expect_refused(MD_OP_GEMM1, gemm1(), "workspace: expected f32 scratch, as split_k is 2", "none",
-                 {2, 2, 1, 1, 2, 1.0f});
+  expect_refused(MD_OP_GEMM1, gemm1(), "workspace: expected device memory of [P=2, R=6, 2I=10], as split_k is 2",
+                 "none", split(2));
   std::vector<md_tensor> tensors = gemm1();
   tensors[MD_GEMM1_WORKSPACE] = f32({3, 6, 10});
-  expect_refused(MD_OP_GEMM1, tensors, "workspace: expected [P=2, R=6, 2I=10]", "found [3, 6, 10]",
-                 {2, 2, 1, 1, 2, 1.0f});
-  expect_refused(MD_OP_GEMM1, gemm1(), "split_k: expected at least 1", "found 0", {2, 2, 1, 1, 0, 1.0f});
+  expect_refused(MD_OP_GEMM1, tensors, "workspace: expected [P=2, R=6, 2I=10]", "found [3, 6, 10]", split(2));
+  expect_refused(MD_OP_GEMM1, gemm1(), "split_k: expected at least 1", "found 0", split(0));
 }
 
 TEST_F(Operands, RouterParametersMustFitTheExperts) {
   expect_refused(MD_OP_ROUTER, router(), "n_group: expected a divisor of the 4 experts", "found 3",
-                 {2, 3, 1, 1, 1, 1.0f});
-  expect_refused(MD_OP_ROUTER, router(), "topk_group: expected 1 to n_group=2", "found 3", {2, 2, 3, 1, 1, 1.0f});
+                 routing(2, 3, 1, true, 1.0f));
+  expect_refused(MD_OP_ROUTER, router(), "topk_group: expected 1 to n_group=2", "found 3",
+                 routing(2, 2, 3, true, 1.0f));
   std::vector<md_tensor> tensors = router();
   tensors[MD_ROUTER_IDS] = i32({3, 3});
   tensors[MD_ROUTER_WEIGHTS] = f32({3, 3});
-  expect_refused(MD_OP_ROUTER, tensors, "top_k: expected 1 to 2", "found 3", {3, 2, 1, 1, 1, 1.0f});
+  expect_refused(MD_OP_ROUTER, tensors, "top_k: expected 1 to 2", "found 3", routing(3, 2, 1, true, 1.0f));
+}
+
+TEST_F(Operands, PoliciesOutsideTheirEnumerationsAreNamed) {
+  const auto refused = [&](md_op op, const std::vector<md_tensor>& tensors, const std::string& text, auto change) {
+    md_params params = routing(2, 2, 1, true, 1.0f);
+    change(params);
+    expect_refused(op, tensors, text, "found", params);
+  };
+  refused(MD_OP_ROUTER, router(), "scoring: expected 0 to 1", [](md_params& p) { p.scoring = 2; });
+  refused(MD_OP_ROUTER, router(), "weight_from: expected 0 to 2", [](md_params& p) { p.weight_from = 3; });
+  const std::vector<md_tensor> activation{x({3, 8}), x({3, 4})};
+  refused(MD_OP_ACTIVATION, activation, "activation: expected 0 to 4", [](md_params& p) { p.activation = 5; });
+  refused(MD_OP_ACTIVATION, activation, "limit: expected above 0", [](md_params& p) { p.activation = MD_SWIGLUOAI; });
+  const std::vector<md_tensor> combine{x({6, 8}), i32({6}), f32({3, 2}), x({3, 8})};
+  refused(MD_OP_COMBINE, combine, "sum: expected 0 to 1", [](md_params& p) { p.sum = 2; });
+  refused(MD_OP_COMBINE, combine, "scheme: expected 0 to 6", [](md_params& p) { p.scheme = 1 << 20; });
+}
+
+TEST_F(Operands, ThatMayBeLeftOutAreAcceptedBothWays) {
+  EXPECT_EQ(device.enqueue(MD_OP_COMBINE, {x({0, 8}), i32({0}), absent(), x({0, 8})}), 0) << device.provider_error();
+  std::vector<md_tensor> tensors = router();
+  tensors[MD_ROUTER_BIAS] = absent();
+  EXPECT_EQ(device.enqueue(MD_OP_ROUTER, tensors, routing(2, 2, 1, true, 1.0f)), 0) << device.provider_error();
+  tensors[MD_ROUTER_LOGITS] = x({3, 4});
+  EXPECT_EQ(device.enqueue(MD_OP_ROUTER, tensors, routing(2, 2, 1, true, 1.0f)), 0) << device.provider_error();
+}
+
+TEST_F(Operands, ARouterThatDoesNotFitIntoSharedMemoryIsRefused) {
+  const std::int64_t experts = 16384;
+  expect_refused(MD_OP_ROUTER, {x({1, 1}), x({experts, 1}), absent(), f32({1, experts}), i32({1, 1}), f32({1, 1})},
+                 "experts + n_group + top_k: expected 1 to 16384", "16386", routing(1, 1, 1, true, 1.0f));
+}
+
+TEST_F(Operands, OfAConversionAreF32OnOneSide) {
+  expect_refused(MD_OP_CONVERT, {x({5}), device.blank({5}, MD_F16)}, "convert", "f32 on one side");
+  EXPECT_EQ(device.enqueue(MD_OP_CONVERT, {f32({5}), device.blank({5}, MD_F8_E5M2)}), 0) << device.provider_error();
 }
 
 TEST_F(Operands, OfAnUnknownOpOrAnOlderCallAreRefused) {
-  expect_refused(MD_OP_COUNT, {}, "op 11", "md_op");
+  expect_refused(MD_OP_COUNT, {}, "op 19", "md_op");
   const md_call call{8, MD_OP_ROUTER, nullptr, 0, {}, nullptr};
   EXPECT_NE(device.provider().call(&call), 0);
   EXPECT_THAT(device.provider_error(), HasSubstr("found 8"));

@@ -37,7 +37,7 @@ struct Combine {
     device.run(MD_OP_COMBINE,
                {device.upload(in, MD_BF16), device.upload(rows, MD_I32), device.upload(weights, MD_F32), out});
   }
-  std::vector<double> expected() const { return rounded(naive_combine(in, rows, weights), MD_BF16).values; }
+  std::vector<double> expected() const { return rounded(naive_combine(in, rows, &weights, 2), MD_BF16).values; }
 };
 
 /// A gemm2 of one expert in whose act and output buffers other data follows.
@@ -121,10 +121,12 @@ TEST(Variants, StaticScratchLeavesTheWorkspaceAlone) {
   Device device;
   ASSERT_EQ(device.select("shared_gemm1=static_scratch"), 0);
   const md_tensor workspace = device.blank({3, 2, 4}, MD_F32);
+  md_params params = scalars();
+  params.split_k = 3;
   device.run(MD_OP_SHARED_GEMM1,
              {device.upload(integers({2, 5}, 7), MD_F32), device.upload(integers({4, 5}, 8), MD_F32),
               device.blank({2, 4}, MD_F32), workspace},
-             {1, 1, 1, 0, 3, 1.0f});
+             params);
   EXPECT_THAT(device.bytes(workspace), Each(0xFF));
 }
 
@@ -195,11 +197,34 @@ TEST(Variants, RouterWrongExpertTakesTheNextBestInsteadOfTheLast) {
     device.run(MD_OP_ROUTER,
                {device.upload(logits, MD_BF16), device.upload(gate, MD_BF16), device.upload(constant({4}, 0), MD_F32),
                 device.blank({1, 4}, MD_F32), ids, device.blank({1, 2}, MD_F32)},
-               {2, 1, 1, 1, 1, 1.0f});
+               routing(2, 1, 1, true, 1.0f));
     return device.read(ids).values;
   };
   EXPECT_THAT(ids_with(""), ::testing::ElementsAre(1, 3));
   EXPECT_THAT(ids_with("router=wrong_expert"), ::testing::ElementsAre(1, 2));
+}
+
+TEST(Variants, OfAModelDtypeThatTheyDoNotHaveSaySo) {
+  Device device;
+  ASSERT_EQ(device.select("residual_add=scribbles"), 0);
+  const md_tensor x = device.blank({2, 3}, MD_F16);
+  EXPECT_NE(device.enqueue(MD_OP_RESIDUAL_ADD, {x, x, x}), 0);
+  EXPECT_THAT(device.provider_error(),
+              AllOf(HasSubstr("residual_add"), HasSubstr("f32 or bf16 for this kernel"), HasSubstr("found f16")));
+}
+
+TEST(Variants, ThatWriteOverTheTokensRefuseQuantisedOnes) {
+  Device device;
+  ASSERT_EQ(device.select("gemm1=alias2"), 0);
+  md_params params = scalars();
+  params.scheme = MD_SCHEME_INT8_CHANNEL;
+  EXPECT_NE(device.enqueue(MD_OP_GEMM1,
+                           {device.blank({3, 16}, MD_I8), device.blank({3}, MD_I32), device.blank({2}, MD_I32),
+                            device.blank({1, 6, 16}, MD_I8), device.blank({3, 6}, MD_BF16), absent(),
+                            device.blank({3, 1}, MD_F32), device.blank({1, 6, 1}, MD_F32)},
+                           params),
+            0);
+  EXPECT_THAT(device.provider_error(), HasSubstr("gemm1=alias2: needs tokens in the model dtype"));
 }
 
 TEST(Variants, CombineNondeterministicIsWrongInEachSecondCall) {
@@ -208,7 +233,7 @@ TEST(Variants, CombineNondeterministicIsWrongInEachSecondCall) {
   const Combine first(device), second(device), third(device);
   EXPECT_THAT(device.read(first.out).values, ElementsAreArray(first.expected()));
   EXPECT_THAT(device.read(third.out).values, ElementsAreArray(first.expected()));
-  Array larger = naive_combine(second.in, second.rows, second.weights);
+  Array larger = naive_combine(second.in, second.rows, &second.weights, 2);
   for (double& v : larger.values) v *= 1 + 0x1p-7;
   EXPECT_THAT(device.read(second.out).values, ElementsAreArray(rounded(larger, MD_BF16).values));
 }

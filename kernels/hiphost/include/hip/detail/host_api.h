@@ -58,3 +58,11 @@ template <class T>
 hipError_t hipMallocAsync(T** pointer, std::size_t bytes, hipStream_t stream) {
   return hipMallocAsync(reinterpret_cast<void**>(pointer), bytes, stream);
 }
+
+/// A __device__ variable is an ordinary one here, and its symbol the variable itself.
+#define HIP_SYMBOL(variable) (variable)
+template <class T>
+hipError_t hipGetSymbolAddress(void** pointer, const T& symbol) {
+  *pointer = const_cast<T*>(&symbol);
+  return hipSuccess;
+}
