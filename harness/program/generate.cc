@@ -33,6 +33,8 @@ double Draw::value(std::size_t i) const {
   const bool narrow = spec.dtype == DType::f16;
   switch (spec.input.distribution) {
     case Distribution::integers:
+      // Weights are mostly zero, so that sums of thousands stay small.
+      if (weight && uniform(i, 0x0dd5) >= 0.125) return 0;
       return std::floor(random_uniform(key, i) * 5.0) - 2.0;
     case Distribution::heavy_tailed:
       return normal(i) / std::sqrt(std::max(uniform(i, 0x7a11), narrow ? 1e-2 : 1e-4));
@@ -60,7 +62,7 @@ class Generator {
 
   void real(const std::string& name, DType dtype, Shape shape, double scale, bool weight) {
     const Draw draw{spec_, stream_key(spec_.seed, name), shape.back(), weight};
-    const double factor = integers() ? 1.0 : scale;
+    const double factor = integers() ? exact_scale(name) : scale;
     std::vector<double> values(static_cast<std::size_t>(count(shape)));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = draw.value(i) * factor;
     inputs_[name] = from_doubles(dtype, std::move(shape), values);
@@ -100,6 +102,9 @@ class Generator {
 
  private:
   bool integers() const { return spec_.input.distribution == Distribution::integers; }
+
+  /// A power of two that keeps the second product within f16.
+  static double exact_scale(const std::string& name) { return name.find("w2") == std::string::npos ? 1.0 : 0x1p-6; }
 
   /// Four standard deviations reach the largest code.
   static double code_spread(CodeFormat format) {
@@ -178,7 +183,7 @@ class Generator {
     std::vector<double> values(static_cast<std::size_t>(count(shape)));
     for (std::size_t i = 0; i < values.size(); ++i) {
       const double spread = 0.5 + random_uniform(key, i);
-      const double drawn = integers() ? 2 * spread : scale / code_spread(format) * spread;
+      const double drawn = integers() ? 2 * spread * exact_scale(name) : scale / code_spread(format) * spread;
       values[i] = power ? std::exp2(std::floor(std::log2(drawn))) : drawn;
       if (format == CodeFormat::fp8 && quant.fp8 == Fp8Kind::e4m3fnuz) values[i] *= 2;
     }
@@ -202,6 +207,26 @@ void pair_gate_rows(const Case& spec, Tensor& gate) {
   gate = from_doubles(gate.dtype, gate.shape, values);
 }
 
+/// The code that stands for `value` in the first column of every gate row of a w13: as a number, or as the low nibble.
+void set_first_column(const Case& spec, Tensor& w13, double value) {
+  const std::size_t rank = w13.shape.size();
+  const std::int64_t rows = w13.shape[rank - 2], bytes = w13.shape[rank - 1] * size_of(w13.dtype);
+  const bool packed = w13.dtype == DType::u8;
+  const bool fp4 = spec.quant.scheme == QuantScheme::mxfp4;
+  const std::array<double, 1> one{value};
+  const Tensor code = packed ? Tensor(DType::u8, {1}) : from_doubles(w13.dtype, {1}, one);
+  for (std::int64_t r = 0; r < count(w13.shape) / w13.shape[rank - 1]; ++r) {
+    if (r % rows >= rows / 2) continue;
+    std::byte* first = w13.data.data() + r * bytes;
+    if (packed) {
+      const auto nibble = static_cast<unsigned>(fp4 ? 7 : value + 8);  // e2m1 7 is 6
+      *first = static_cast<std::byte>((std::to_integer<unsigned>(*first) & 0xf0) | nibble);
+    } else {
+      std::copy(code.data.begin(), code.data.end(), first);
+    }
+  }
+}
+
 /// A constant first column of the tokens, and gate rows that make much of it: experts that no token chooses.
 void make_idle(const Case& spec, Inputs& inputs) {
   constexpr double kColumn = 4, kGate = -1000, kBias = -10;
@@ -215,6 +240,22 @@ void make_idle(const Case& spec, Inputs& inputs) {
   set("hidden_states", 0, spec.shape.hidden, kColumn);
   set("gate_weight", first * spec.shape.hidden, spec.shape.hidden, kGate);
   if (inputs.count("gate_bias") > 0) set("gate_bias", first, 1, kBias);
+}
+
+/// Integers only: a constant first column of the tokens that gate rows make much of, so that every gate is far above
+/// zero, where a sigmoid is 1 and the activation the product of two integers: the linear stages after it are exact too.
+void make_gates_large(const Case& spec, Inputs& inputs) {
+  constexpr double kColumn = 64, kGate = 6;
+  const auto h = static_cast<std::size_t>(spec.shape.hidden);
+  std::vector<double> hidden = to_doubles(inputs["hidden_states"]), gate = to_doubles(inputs["gate_weight"]);
+  for (std::size_t i = 0; i < hidden.size(); i += h) hidden[i] = kColumn;
+  for (std::size_t i = 0; i < gate.size(); i += h) gate[i] = 0;
+  inputs["hidden_states"] = from_doubles(spec.dtype, inputs["hidden_states"].shape, hidden);
+  inputs["gate_weight"] = from_doubles(spec.dtype, inputs["gate_weight"].shape, gate);
+  for (const char* name : {"w13", "shared_w13"}) {
+    const auto found = inputs.find(name);
+    if (found != inputs.end()) set_first_column(spec, found->second, kGate);
+  }
 }
 
 /// Algebra mode: top_k distinct experts a token, the lowest of a random order; and their weights.
@@ -255,10 +296,15 @@ void generate_inputs(const Case& spec, Inputs& inputs) {
   }
   generator.weight("w13", spec.quant, {s.experts, 2 * s.inter, s.hidden}, by_hidden, true);
   generator.weight("w2", spec.quant, {s.experts, s.hidden, s.inter}, by_inter, false);
-  if (s.n_shared == 0) return;
+  const bool exact = spec.input.distribution == Distribution::integers && !generator.is_field();
+  if (s.n_shared == 0) {
+    if (exact) make_gates_large(spec, inputs);
+    return;
+  }
   const QuantSpec shared = spec.quant.shared == SharedWeights::model ? QuantSpec{} : spec.quant;
   generator.weight("shared_w13", shared, {2 * s.n_shared * s.inter, s.hidden}, by_hidden, true);
   generator.weight("shared_w2", shared, {s.hidden, s.n_shared * s.inter}, by_inter, false);
+  if (exact) make_gates_large(spec, inputs);
 }
 
 }  // namespace moediff

@@ -25,7 +25,8 @@ TEST(Sensitivity, EveryDefectComesOutAsItsRowSays) {
     EXPECT_TRUE(row["as_expected"].get<bool>()) << row["defect"];
     EXPECT_NE(text.str().find("| " + row["defect"].get<std::string>() + " |"), std::string::npos) << row["defect"];
     invisible += row["caught"].get<bool>() ? 0 : 1;
-    // What our check lets through, no stored value shows beyond a legitimate rounding: the field's checks see none either.
+    // What our check lets through, no stored value shows beyond a legitimate rounding: the field's checks see none
+    // either.
     if (row["caught"].get<bool>()) continue;
     for (const auto& [check, caught] : row["others"].items()) EXPECT_FALSE(caught.get<bool>()) << check;
   }

@@ -45,11 +45,15 @@ std::vector<double> sigmoid_errors(std::span<const double> logits, std::span<con
 }
 
 /// How much scores may move when the logits move by `reach`: |d log s / d z| <= 1 for sigmoid; a softmax score also
-/// moves with all the others.
+/// moves with all the others. A score is at most 1, and one that is 0 here may have been anything below 2^-1074.
 std::vector<double> moved_by(std::span<const double> reach, std::span<const double> exact, Scoring scoring) {
   const double most = scoring == Scoring::softmax ? *std::max_element(reach.begin(), reach.end()) : 0.0;
   std::vector<double> moved;
-  for (std::size_t i = 0; i < exact.size(); ++i) moved.push_back(exact[i] * std::expm1(reach[i] + most));
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    const double shift = reach[i] + most, least = std::numeric_limits<double>::denorm_min();
+    const double by = exact[i] > 0 ? exact[i] * std::expm1(shift) : std::exp(std::log(least) + shift);
+    moved.push_back(shift == 0 || std::isnan(exact[i]) ? 0.0 : std::min(1.0, by));
+  }
   return moved;
 }
 

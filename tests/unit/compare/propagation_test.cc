@@ -82,6 +82,40 @@ TEST(Propagation, AGemmOfExactSmallIntegersHasNoError) {
   EXPECT_THAT(out.hard, ElementsAre(0, 0));
 }
 
+TEST(Propagation, AScaleMovesThePartialSumOfItsGroup) {
+  // Codes 3, 1 | 2, 5 with scales 2 and 10; weights 1, -2 | 1, 1. Partial sums 2 and 70.
+  const Single gemm({1, -2, 1, 1}, 1, 4, {0});
+  const Uncertain codes = exact_values({3, 1, 2, 5}), scales = uncertain({2, 10}, {0.02, 0.3});
+
+  const Uncertain out = gemm.apply(codes, {&scales, {2, false}});
+
+  EXPECT_DOUBLE_EQ(out.value[0], 72);
+  EXPECT_NEAR(out.squares[0], std::pow(2 * 0.01, 2) + std::pow(70 * 0.03, 2), 1e-9);
+}
+
+TEST(Propagation, ACodeThatItsErrorCannotMoveIsExact) {
+  QuantSpec spec;
+  spec.scheme = QuantScheme::int8_channel;
+  spec.fmax = 127;
+  spec.scales = ScaleKind::ue8m0;  // the scale is 1 and stays 1
+  const UncertainCodes out = quantise(uncertain({127, 20.2, -30.45}, {0.001, 0.001, 0.01}), 1, 3, spec);
+
+  EXPECT_THAT(out.codes.value, ElementsAre(127, 20, -30));
+  EXPECT_EQ(out.codes.squares[1], 0);
+  EXPECT_NEAR(out.codes.squares[2], 1e-4 + 1, 1e-9);  // its own error, and one step
+  EXPECT_EQ(out.codes.flippable, 1);
+}
+
+TEST(Propagation, AScaleThatMayBeAnotherPowerOfTwoMakesItsGroupFlippable) {
+  QuantSpec spec;
+  spec.scheme = QuantScheme::int8_channel;
+  spec.fmax = 127;
+  spec.scales = ScaleKind::ue8m0;
+  const UncertainCodes out = quantise(uncertain({127, 20}, {0.5, 0}), 1, 2, spec);  // 127.5 would need 2
+  EXPECT_EQ(out.codes.flippable, 2);
+  EXPECT_NEAR(out.codes.squares[1], 4, 1e-9);  // two steps: the codes may be those of a scale twice as large
+}
+
 TEST(Propagation, ActivationFollowsTheDerivativeOfSilu) {
   const double gate = 0.7, up = -1.3, step = 1e-6;
   const auto silu = [](double z) { return z / (1 + std::exp(-z)); };
