@@ -61,12 +61,19 @@ std::string summary_of(const FileReplay& file) {
                      short_number(100 * worst->measured / worst->limit, 2), label_of(*worst));
 }
 
+/// Tensors that the file holds and no check reads: a misspelt name is one of them.
+std::string not_used(const FileReplay& file) {
+  if (file.unchecked.empty()) return "";
+  return fmt::format("; {} tensor{} not used", file.unchecked.size(), file.unchecked.size() == 1 ? "" : "s");
+}
+
 }  // namespace
 
 std::string render_replay(const FileReplay& file, bool verbose, bool colour) {
   std::string text =
       fmt::format("{} {}{}: {}\n", paint(fmt::format("{:<12}", to_string(file.verdict)), ink_of(file.verdict), colour),
-                  safe_text(file.path), file.kind.empty() ? "" : " (" + safe_text(file.kind) + ")", summary_of(file));
+                  safe_text(file.path), file.kind.empty() ? "" : " (" + safe_text(file.kind) + ")",
+                  summary_of(file) + not_used(file));
   for (const Check& check : file.checks) {
     if (verbose || (check.compared > 0 && !check.pass)) text += check_line(check, colour);
   }

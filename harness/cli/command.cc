@@ -64,19 +64,22 @@ void add_options(Verb verb, CLI::App& app, Command& command) {
     case Verb::conformance:
       app.add_option("WHAT", command.topic, "formats")->required()->check(CLI::IsMember({"formats"}));
       app.add_flag("--all-floats", command.all_floats,
-                   "encode all 2^32 floats to every format; without it, the neighbours of every boundary and a sample");
+                   "encode all 2^32 floats to every format (minutes); without it, the neighbours of every boundary and "
+                   "a sample");
       app.add_option("--provider", command.provider, "whose conversions")->capture_default_str();
       app.add_option("--json", command.json, "file for the results as JSON");
       add_executor_options(app, command);
       break;
     case Verb::sensitivity:
-      app.add_option("--filter", command.filter, "only defects whose name matches this glob");
+      app.add_option("--filter", command.filter, "only defects whose name matches this glob, like '*scale*'");
       app.add_option("--markdown", command.out, "file for the table");
       app.add_option("--json", command.json, "file for the results as JSON");
       add_executor_options(app, command);
       break;
     case Verb::explain:
-      app.add_option("TOPIC", command.topic, "a cause, a stage, a relation, or a case id")->required();
+      app.add_option("TOPIC", command.topic,
+                     "a cause, stage, relation, fault, scenario key, word of a report, or case id")
+          ->required();
       app.add_option("--report", command.report, "JSON report in which a case id is looked up")
           ->default_str("out/report.json");
       break;

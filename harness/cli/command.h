@@ -28,7 +28,7 @@ inline constexpr std::array<VerbRow, 9> kVerbs{{
      "moediff conformance formats --all-floats"},
     {Verb::sensitivity, "sensitivity", "plant subtle defects and show which checks see them, ours and the field's",
      "moediff sensitivity --markdown table.md"},
-    {Verb::explain, "explain", "what a cause, a stage or a case of a report means", "moediff explain stale_read"},
+    {Verb::explain, "explain", "what a cause, a stage, a key, a word or a case of a report means", "moediff explain stale_read"},
     {Verb::faults, "faults", "the faults that can be planted, with their public reports", "moediff faults"},
     {Verb::doctor, "doctor", "backends, devices, versions and limits of this machine", "moediff doctor"},
 }};

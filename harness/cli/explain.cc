@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -10,14 +11,59 @@
 #include "harness/core/error.h"
 #include "harness/core/text.h"
 #include "harness/model/ops.h"
+#include "harness/model/quant.h"
 #include "harness/model/verdict_words.h"
 #include "harness/program/fault_table.h"
 #include "harness/relate/relation.h"
+#include "harness/scenario/scenario.h"
 
 namespace moediff {
 namespace {
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+/// Words of records and reports that no other table has.
+struct Word {
+  std::string_view name, meaning;
+};
+constexpr std::array<Word, 13> kWords{{
+    {"local", "a stage recomputed from the candidate's own inputs to it; decides"},
+    {"as_read", "a failing stage recomputed from the bytes it really read"},
+    {"chained", "the layer's output recomputed from its inputs, with the error of all roundings together; decides too"},
+    {"budget_used", "largest error over the error that rounding can make; 1 is the limit"},
+    {"sufficient_tolerance",
+     "the least t with |actual - expected| <= t + t |expected|: the atol = rtol that would have passed"},
+    {"exact", "no error was allowed: integers, copies, codes, or data on which the arithmetic does not round"},
+    {"flippable",
+     "codes whose value lies so near a boundary that rounding may take either; their step is in the bound"},
+    {"near_ties", "tokens whose choice of experts hangs on a difference that rounding can make"},
+    {"certain", "beyond the hard bound: no sequence of roundings explains the result"},
+    {"caught", "a fault that was planted, or a failure that the scenario expects, and that came out as expected"},
+    {"proved", "one intervention alone made the result right"},
+    {"witness", "a schedule that the waits allow and that shows the hazard"},
+    {"variation", "a change of the batch or of unused weights that must not change the tokens' results"},
+}};
+
+/// A key of the scenario schema, by its path or its last name; and a quantisation scheme.
+std::string from_schema(const std::string& topic) {
+  for (const QuantRow& row : kQuantSchemes) {
+    if (row.name == topic) return fmt::format("{} (a quantisation scheme): {}.\n", row.name, row.meaning);
+  }
+  for (const SchemaKey& key : schema_keys()) {
+    if (key.path != topic && key.path.substr(key.path.rfind('.') + 1) != topic) continue;
+    const std::string fallback = key.default_value.empty() ? "" : ", default " + key.default_value;
+    return fmt::format("{} (a scenario key): {}. {}{}.\n", key.path, key.meaning, key.type, fallback);
+  }
+  for (const SchemaKey& key : schema_keys()) {
+    // "one of a, b, c": a word is explained by the key that takes it.
+    if ((", " + key.type.substr(std::min(key.type.size(), key.type.find("one of ") + 7)) + ",")
+                .find(", " + topic + ",") == std::string::npos ||
+        key.type.find("one of ") == std::string::npos)
+      continue;
+    return fmt::format("{} (a value of {}): {}.\n", topic, key.path, key.meaning);
+  }
+  return "";
+}
 
 std::string slots_of(const OpRow& op) {
   std::string text;
@@ -44,7 +90,10 @@ std::string from_tables(const std::string& topic) {
     return fmt::format("{} (a fault, {}, planted {}): {}.\nNeeds: {}.\nReport: {}.\n", row->name, row->id, row->planted,
                        row->summary, row->needs, row->report);
   }
-  return "";
+  for (const Word& word : kWords) {
+    if (word.name == topic) return fmt::format("{}: {}.\n", word.name, word.meaning);
+  }
+  return from_schema(topic);
 }
 
 std::vector<std::string> topics() {
@@ -53,6 +102,9 @@ std::vector<std::string> topics() {
   for (const OpRow& row : kOps) names.emplace_back(row.name);
   for (const RelationRow& row : relations()) names.emplace_back(row.name);
   for (const FaultRow& row : faults()) names.emplace_back(row.name);
+  for (const Word& word : kWords) names.emplace_back(word.name);
+  for (const QuantRow& row : kQuantSchemes) names.emplace_back(row.name);
+  for (const SchemaKey& key : schema_keys()) names.push_back(key.path);
   return names;
 }
 
@@ -113,7 +165,7 @@ int explain(const Command& command) {
     throw UserError(
         Error{{"explain", 0, 0},
               command.topic,
-              "the topic is no cause, stage, relation, fault or case id",
+              "the topic is no cause, stage, relation, fault, word of a report, scenario key or case id",
               near.empty() ? "`moediff explain stale_read` is an example" : "did you mean '" + near + "'?"});
   }
   const nlohmann::json report = load_report(command.report);

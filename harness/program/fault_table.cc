@@ -19,20 +19,30 @@ std::vector<int> values_named(const Program& program, std::string_view name) {
   return found;
 }
 
-// combine writes over the buffer that gemm1 read: hidden_states, or the staging buffer of its chunk.
+/// The buffer that the routed experts of chunk `index` read: hidden_states, or the staging buffer. Their first op reads
+/// it.
+int routed_input(const Program& program, std::size_t index) {
+  for (const OpKind op : {OpKind::weigh_input, OpKind::quantize_a1, OpKind::gemm1}) {
+    const std::vector<int> calls = find_calls(program, op);
+    if (!calls.empty()) return buffer_of(program, calls[index], "hidden_states");
+  }
+  return -1;
+}
+
+// combine writes over the buffer that the routed experts read.
 Refusal combine_in_place(Program& program) {
-  const std::vector<int> gemm1 = find_calls(program, OpKind::gemm1), combine = find_calls(program, OpKind::combine);
+  const std::vector<int> combine = find_calls(program, OpKind::combine);
   for (std::size_t i = 0; i < combine.size(); ++i) {
     const Step& call = program.steps[static_cast<std::size_t>(combine[i])];
     const int out = call.operands.back().values.front();
-    const int input = buffer_of(program, gemm1[i], "hidden_states");
-    if (program.values[static_cast<std::size_t>(out)].buffer == input) return "the layer is in place already";
+    if (program.values[static_cast<std::size_t>(out)].buffer == routed_input(program, i))
+      return "the layer is in place already";
   }
   // Rebinding may erase steps, so the calls are looked up again each time.
   for (std::size_t i = 0; i < combine.size(); ++i) {
     const int step = find_calls(program, OpKind::combine)[i];
     const int out = program.steps[static_cast<std::size_t>(step)].operands.back().values.front();
-    rebind(program, out, buffer_of(program, find_calls(program, OpKind::gemm1)[i], "hidden_states"));
+    rebind(program, out, routed_input(program, i));
   }
   return std::nullopt;
 }
@@ -56,8 +66,8 @@ Refusal alias2(Program& program, std::string_view) {
 }
 
 bool is_in_place(const Program& program) {
-  const std::vector<int> gemm1 = find_calls(program, OpKind::gemm1), combine = find_calls(program, OpKind::combine);
-  return buffer_of(program, combine.front(), "routed_out") == buffer_of(program, gemm1.front(), "hidden_states");
+  const std::vector<int> combine = find_calls(program, OpKind::combine);
+  return buffer_of(program, combine.front(), "routed_out") == routed_input(program, 0);
 }
 
 Refusal stream1(Program& program, std::string_view) {

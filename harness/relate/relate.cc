@@ -43,8 +43,14 @@ int issue_order(const Case& c) {
   const bool applies = !is_fused(c) && is_plain(c) && c.shape.n_shared > 0 && !is_varied(c);
   return applies ? c.order == IssueOrder::routed_first : -1;
 }
-/// Quantised, the two also choose codes apart, for which no bound on the output is sharp: the local checks judge them.
-int fused_unfused(const Case& c) { return is_plain(c) && !is_varied(c) ? is_fused(c) : -1; }
+/// Where a scale spans elements of several experts (a whole tensor, or a row of several shared experts), fused experts
+/// have other scales, and so other codes: in exact arithmetic only algebra mode makes nothing of it.
+bool scales_span_experts(const Case& c) {
+  const ActivationScales scales = row(c.quant.scheme).activation;
+  const bool spans = scales == ActivationScales::tensor || (scales == ActivationScales::token && c.shape.n_shared > 1);
+  return spans && c.arithmetic == Arithmetic::floating;
+}
+int fused_unfused(const Case& c) { return is_plain(c) && !is_varied(c) && !scales_span_experts(c) ? is_fused(c) : -1; }
 
 /// The plain batch on one side, one of its variations on the other; however the experts are placed and ordered.
 template <Variation kFirst, Variation kLast = kFirst>
@@ -118,6 +124,7 @@ void compare_row(const Outcome& base, std::int64_t mine, const Outcome& other, s
     const auto i = static_cast<std::size_t>(mine * base.hidden + c),
                j = static_cast<std::size_t>(theirs * base.hidden + c);
     const double bound = bitwise ? 0.0 : base.bound[i] + other.bound[j];
+    if (std::isinf(bound)) continue;  // nothing is claimed of this element, so it is not compared
     const double error = std::abs(base.actual[i] - other.actual[j]);
     const bool equal = same_bits(base.actual[i], other.actual[j]) || (!bitwise && error <= bound);
     if (!bitwise && bound > 0) record.budget_used = std::max(record.budget_used, error / bound);
@@ -162,6 +169,7 @@ void compare_pair(const Outcome& base, const Outcome& other, bool bitwise, Relat
 /// Members of one side differ in other axes than this relation's: where such an axis changes the rounding, they are not
 /// comparable by this relation.
 bool same_rounding_elsewhere(const RelationRow& row, const Case& base, const Case& other) {
+  if (scales_with_the_batch(base) && base.chunk != other.chunk) return false;
   return row.name == "unfused~fused" || is_fused(base) == is_fused(other);
 }
 
@@ -180,7 +188,8 @@ std::optional<RelationRecord> apply(const RelationRow& row, const std::string& g
     wanted[side] = true;
     if (outcome.status == Status::pass) sides[side].push_back(&outcome);
   }
-  if (!wanted[0] || !wanted[1]) return std::nullopt;  // the group does not vary this
+  const bool lonely = !wanted[0] && wanted[1] && is_varied(*outcomes.front().spec);
+  if ((!wanted[0] || !wanted[1]) && !lonely) return std::nullopt;  // the group does not vary this
   RelationRecord record;
   record.relation = row.name;
   record.rule = row.rule;
@@ -188,7 +197,7 @@ std::optional<RelationRecord> apply(const RelationRow& row, const std::string& g
   record.scenario = outcomes.front().spec->scenario;
   if (sides[0].empty() || sides[1].empty()) {
     record.status = Status::skipped;
-    record.skip_reason = "no passing case on one side";
+    record.skip_reason = lonely ? "no case with variation: none to compare with" : "no passing case on one side";
     return record;
   }
   const Outcome& base = *sides[0].front();

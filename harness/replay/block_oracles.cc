@@ -125,7 +125,8 @@ Rule weighted_rule(Rule rule, const std::string& precision, const reference::Rou
                    const std::vector<double>& logits) {
   if (rule.stated || precision != "f32" || config.policy.scoring != Scoring::softmax) return rule;
   for (const double logit : logits) {
-    if (std::isfinite(logit)) rule.limit = std::max(rule.limit, kSoftmaxPerLogit * std::abs(logit));
+    if (std::isfinite(logit))
+      rule.limit = std::max(rule.limit, std::min(kMostSoftmaxLimit, kSoftmaxPerLogit * std::abs(logit)));
   }
   return rule;
 }

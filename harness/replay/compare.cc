@@ -66,7 +66,8 @@ Sums sum_up(std::span<const double> expected, const Actual& actual, Scale&& scal
     const double unit = scale(i);
     if (std::isinf(unit)) continue;  // a bound that claims nothing
     const double off = difference(actual.values[i], expected[i]);
-    const double scaled = off == 0 || std::isinf(off) ? off : off / unit;
+    const double share = off == 0 || std::isinf(off) ? off : off / unit;
+    const double scaled = std::isnan(share) ? INFINITY : share;  // a comparison that cannot be made has failed
     ++sums.compared;
     if (std::isfinite(expected[i])) {
       sums.largest_expected = std::max(sums.largest_expected, std::abs(expected[i]));

@@ -39,6 +39,8 @@ inline constexpr Rule kWithinBound{Measure::own_bound, 1};
 /// proportion to their size: behind a softmax, the float32 limit is at least this share of the largest logit (it takes
 /// over from 4e-6 where logits reach 34).
 inline constexpr double kSoftmaxPerLogit = 0x1p-23;
+/// However large the logits of a file are, no more than this is granted.
+inline constexpr double kMostSoftmaxLimit = 1e-5;
 
 struct RuleRow {
   std::string_view kind, oracle, precision;  ///< "" fits all; an oracle fits where its name ends so

@@ -40,6 +40,10 @@ std::optional<std::string> cannot_be_fused(const Case& spec) {
     return "a shared expert does not end at a scale block (model.inter, quant.group), so it cannot be cut out";
   if (spec.router.weight_on == WeightPlace::input)
     return "the shared experts need the input without a weight (router.weight_on: input)";
+  // The fused router applies the factor to the weights; before the activation that is another function.
+  const bool before_activation = spec.router.weight_on == WeightPlace::gemm1;
+  if (before_activation && spec.router.factor == FactorPlace::output && spec.shape.routed_scaling_factor != 1)
+    return "fused, the factor is applied with the weight, which here comes before the activation (router.weight_on: gemm1)";
   return std::nullopt;
 }
 

@@ -117,6 +117,8 @@ Answer fmax_within_format(const Draft& d) {
   const double most = format == CodeFormat::int8                                ? 127
                       : format == CodeFormat::fp8 && q.fp8 == Fp8Kind::e4m3fnuz ? 240
                                                                                 : 448;
+  if (q.fmax > 0 && q.fmax < 1)
+    return Broken{"fmax must be 0, or at least 1: smaller ones leave no codes", "use a value from 1, or 0"};
   if (q.fmax <= most) return std::nullopt;
   return Broken{fmt::format("fmax must not exceed the format's largest value ({})", most),
                 fmt::format("use a value up to {}, or 0", most)};

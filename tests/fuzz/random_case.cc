@@ -55,6 +55,9 @@ constexpr std::array<Model, 8> kModels{{
     {8, 1, 1, 1, false, 1, Scoring::sigmoid, false, GroupScore::top2_sum, WeightPlace::input},
     {40, 6, 8, 3, false, 16, Scoring::softmax, false, GroupScore::max, WeightPlace::combine},
     {24, 3, 1, 1, true, 1.5, Scoring::softmax, true, GroupScore::top2_sum, WeightPlace::gemm2},
+    {8, 3, 8, 4, true, 2.5, Scoring::sigmoid, true, GroupScore::top2_sum, WeightPlace::combine},
+    {16, 4, 4, 4, true, 1, Scoring::sigmoid, true, GroupScore::max, WeightPlace::gemm2},
+    {5, 5, 1, 1, true, 1, Scoring::softmax, false, GroupScore::top2_sum, WeightPlace::combine},
 }};
 
 void draw_model(Dice& dice, Case& c) {

@@ -69,8 +69,17 @@ void weigh(std::span<const Score> scores, std::size_t j, const reference::Router
   }
   const double weight = scores[j].value / sum, margin = 1 - hard / sum;
   out.value[i] = config.factor * weight;
-  if (!(margin > 0)) return make_no_claim(out, i);
   const double f = std::fabs(config.factor);
+  if (!(margin > 0)) {
+    // All that is left of a normalised weight is that it lies in [0, factor]: of the best softmax scores, whose sum is no
+    // less than top_k / experts. Sigmoids may all underflow, to 0 / 0, and (score + bias) - bias may leave the range.
+    const bool in_range = config.policy.scoring == Scoring::softmax && sum > 0 &&
+                          config.policy.weight_from != WeightSource::choice_minus_bias;
+    if (!in_range) return make_no_claim(out, i);
+    out.squares[i] = square(f / statistical_factor());
+    out.hard[i] = f;
+    return;
+  }
   out.squares[i] = square(f * (scores[j].spread + weight * spread) / sum) + roundings * square(kU32 * out.value[i]);
   out.hard[i] =
       f * (scores[j].hard + weight * hard) / (sum * margin) + roundings * kU32 * std::fabs(out.value[i]) + kTiny32;

@@ -14,6 +14,25 @@ std::optional<std::string> plant(Program& program, const char* fault, const char
   return find_fault(fault)->rewrite(program, argument);
 }
 
+TEST(Faults, AliasesOfAQuantisedLayerLieOverItsInputNotOverItsCodes) {
+  for (const QuantScheme scheme : {QuantScheme::fp8_block, QuantScheme::int8_channel, QuantScheme::int4_group}) {
+    Case spec = layer_case();
+    spec.quant.scheme = scheme;
+    spec.quant.group = 8;
+    spec.residual = true;
+    for (const char* name : {"alias1", "alias2"}) {
+      Program program = build_moe_layer(spec);
+      ASSERT_EQ(find_fault(name)->rewrite(program, ""), std::nullopt) << name;
+      validate(program);
+      const int out = buffer_of(program, find_step(program, "combine"), "routed_out");
+      EXPECT_EQ(program.buffers[static_cast<std::size_t>(out)].name, "hidden_states") << name;
+    }
+    spec.in_place = true;
+    Program program = build_moe_layer(spec);
+    EXPECT_EQ(find_fault("alias2")->rewrite(program, ""), "the layer is in place already");
+  }
+}
+
 TEST(Faults, NamesAreUniqueAndEveryRowIsPlantedOneWay) {
   for (const FaultRow& row : faults()) {
     EXPECT_EQ(find_fault(row.name), &row);

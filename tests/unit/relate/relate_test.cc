@@ -188,6 +188,32 @@ TEST(Relate, OneScaleForTheWholeBatchExemptsFromChunks) {
   EXPECT_EQ(status_of(group, "whole=chunked"), Status::error) << "no such relation";
 }
 
+TEST(Relate, ScalesThatSpanSeveralExpertsExemptFusedOnes) {
+  Group group;
+  group.add(StreamMode::none, {1, 2});
+  group.add(StreamMode::fused, {1, 3});
+  const auto under = [&](QuantScheme scheme, std::int64_t shared) {
+    for (Outcome& outcome : group.outcomes) {
+      const_cast<Case*>(outcome.spec)->quant.scheme = scheme;
+      const_cast<Case*>(outcome.spec)->shape.n_shared = shared;
+    }
+    return status_of(group, "unfused~fused");
+  };
+  EXPECT_EQ(under(QuantScheme::none, 3), Status::fail);
+  EXPECT_EQ(under(QuantScheme::fp8_channel, 1), Status::fail);
+  EXPECT_EQ(under(QuantScheme::fp8_channel, 3), Status::error) << "no such relation";
+  EXPECT_EQ(under(QuantScheme::fp8_tensor, 1), Status::error) << "no such relation";
+}
+
+TEST(Relate, AVariationWithoutItsPlainBatchIsSkippedWithTheReason) {
+  Group group = varied(Variation::permuted, {1, 2}, {1, 2});
+  group.outcomes.erase(group.outcomes.begin());
+  const auto records = relate("g", group.outcomes);
+  ASSERT_NE(find(records, "tokens=permuted"), nullptr);
+  EXPECT_EQ(find(records, "tokens=permuted")->status, Status::skipped);
+  EXPECT_EQ(find(records, "batch=half"), nullptr);
+}
+
 TEST(Relate, ASecondRunGivesTheSameBits) {
   Group group;
   group.add(StreamMode::none, {1, 2}).again = {1, 2};
