@@ -46,7 +46,7 @@ struct Model {
 };
 // DeepSeek-V3, Kimi-K2, Qwen3, Mixtral, Llama-4 (twice), DeepSeek-V2, softmax with bias and without groups; scaled
 // down.
-constexpr std::array<Model, 8> kModels{{
+constexpr std::array<Model, 11> kModels{{
     {32, 4, 8, 4, true, 2.5, Scoring::sigmoid, true, GroupScore::top2_sum, WeightPlace::combine},
     {48, 8, 1, 1, true, 2.827, Scoring::sigmoid, true, GroupScore::top2_sum, WeightPlace::gemm2},
     {32, 8, 1, 1, true, 1, Scoring::softmax, false, GroupScore::top2_sum, WeightPlace::gemm2},
