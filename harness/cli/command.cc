@@ -66,6 +66,7 @@ void add_options(Verb verb, CLI::App& app, Command& command) {
       app.add_flag("--all-floats", command.all_floats,
                    "encode all 2^32 floats to every format (minutes); without it, the neighbours of every boundary and "
                    "a sample");
+      app.add_option("--filter", command.filter, "only conversions whose name matches this glob, like '*e5m2*'");
       app.add_option("--provider", command.provider, "whose conversions")->capture_default_str();
       app.add_option("--json", command.json, "file for the results as JSON");
       add_executor_options(app, command);

@@ -25,10 +25,11 @@ inline constexpr std::array<VerbRow, 9> kVerbs{{
     {Verb::replay, "replay", "recompute what other implementations' files expect, and compare",
      "moediff replay tests/golden/data/dsv3_moe_01_t1_nogroup.safetensors --verbose"},
     {Verb::conformance, "conformance", "check a provider's own number conversions against the formats' definitions",
-     "moediff conformance formats --all-floats"},
+     "moediff conformance formats --all-floats --filter 'f32 to f8_e5m2'"},
     {Verb::sensitivity, "sensitivity", "plant subtle defects and show which checks see them, ours and the field's",
      "moediff sensitivity --markdown table.md"},
-    {Verb::explain, "explain", "what a cause, a stage, a key, a word or a case of a report means", "moediff explain stale_read"},
+    {Verb::explain, "explain", "what a cause, a stage, a key, a word or a case of a report means",
+     "moediff explain stale_read"},
     {Verb::faults, "faults", "the faults that can be planted, with their public reports", "moediff faults"},
     {Verb::doctor, "doctor", "backends, devices, versions and limits of this machine", "moediff doctor"},
 }};

@@ -46,6 +46,7 @@ int check_conformance(const Command& command) {
   ConformanceOptions options;
   options.provider.name = command.provider;
   options.all_floats = command.all_floats;
+  options.filter = command.filter;
   options.timeout_seconds = command.timeout.value_or(options.timeout_seconds);
   const auto executor = make_executor({command.backend, "", command.in_process});
   std::int64_t checked = 0, wrong = 0;
@@ -62,7 +63,8 @@ int check_conformance(const Command& command) {
         command.json,
         nlohmann::json{{"schema_version", 1}, {"provider", command.provider}, {"conversions", all}}.dump(2) + "\n");
   if (wrong > 0) return 1;
-  if (checked == 0) std::fputs("moediff: nothing was checked: the provider converts nothing\n", stderr);
+  if (checked == 0)
+    std::fputs("moediff: nothing was checked: no conversion matches, or the provider has none\n", stderr);
   return checked > 0 ? 0 : 3;
 }
 

@@ -10,6 +10,7 @@
 #include "harness/conformance/formats.h"
 #include "harness/core/check.h"
 #include "harness/core/formats.h"
+#include "harness/core/text.h"
 #include "harness/program/builder.h"
 #include "reference/formats.h"
 
@@ -159,6 +160,7 @@ std::vector<ConversionResult> check_conversions(Executor& executor, const Confor
                                                 const std::function<void(const ConversionResult&)>& done) {
   std::vector<ConversionResult> results;
   for (const Conversion& conversion : all_conversions()) {
+    if (!options.filter.empty() && !glob_match(options.filter, to_string(conversion))) continue;
     ConversionResult result;
     result.conversion = conversion;
     if (!conversion.encode) {

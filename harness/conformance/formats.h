@@ -40,6 +40,7 @@ struct ConversionResult {
 struct ConformanceOptions {
   ProviderSpec provider;
   bool all_floats = false;  ///< encode all 2^32 floats; otherwise the neighbours of every boundary, and a sample
+  std::string filter;       ///< glob of names of conversions; empty: all
   double timeout_seconds = 60;
 };
 

@@ -45,7 +45,7 @@ struct Model {
   WeightPlace weight_on;
 };
 // DeepSeek-V3, Kimi-K2, Qwen3, Mixtral, Llama-4 (twice), DeepSeek-V2, softmax with bias and without groups; scaled
-// down.
+// down. Then groups of one expert, all groups chosen, all experts chosen.
 constexpr std::array<Model, 11> kModels{{
     {32, 4, 8, 4, true, 2.5, Scoring::sigmoid, true, GroupScore::top2_sum, WeightPlace::combine},
     {48, 8, 1, 1, true, 2.827, Scoring::sigmoid, true, GroupScore::top2_sum, WeightPlace::gemm2},

@@ -9,7 +9,7 @@ namespace {
 float scale_of(const QuantSpec& q, float amax) {
   const float most = std::max(amax, static_cast<float>(q.amax_floor)), fmax = static_cast<float>(q.fmax);
   const float scale = q.scale_from == ScaleFrom::division ? most / fmax : most * (1.0f / fmax);
-  if (q.scales == ScaleKind::fp32 || !(scale > 0)) return scale;
+  if (q.scales == ScaleKind::fp32 || !(scale > 0) || !std::isfinite(scale)) return scale;
   float power = 1;
   while (power < scale) power *= 2;
   while (power / 2 >= scale) power /= 2;

@@ -104,6 +104,15 @@ TEST(Conformance, AnyNaNIsANaNAndAZeroHasItsSign) {
     EXPECT_EQ(result.wrong, result.conversion.encode && result.conversion.format == DType::bf16 ? 1 : 0);
 }
 
+TEST(Conformance, AFilterChoosesByName) {
+  Converter converter;
+  ConformanceOptions options;
+  options.filter = "f32 to f8_e5m2";
+  const auto results = check_conversions(converter, options, [](const ConversionResult&) {});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(to_string(results[0].conversion), "f32 to f8_e5m2");
+}
+
 TEST(Conformance, ARefusalIsNoVerdict) {
   Refuser refuses;
   for (const ConversionResult& result : check_conversions(refuses, {}, [](const ConversionResult&) {})) {
