@@ -71,10 +71,10 @@ void weigh(std::span<const Score> scores, std::size_t j, const reference::Router
   out.value[i] = config.factor * weight;
   const double f = std::fabs(config.factor);
   if (!(margin > 0)) {
-    // All that is left of a normalised weight is that it lies in [0, factor]: of the best softmax scores, whose sum is no
-    // less than top_k / experts. Sigmoids may all underflow, to 0 / 0, and (score + bias) - bias may leave the range.
-    const bool in_range = config.policy.scoring == Scoring::softmax && sum > 0 &&
-                          config.policy.weight_from != WeightSource::choice_minus_bias;
+    // All that is left of a normalised weight is that it lies in [0, factor]. That holds where the scores chosen are
+    // the best of a softmax, whose sum is no less than top_k / experts; sigmoids, and scores chosen for their bias, may
+    // all underflow, to 0 / 0.
+    const bool in_range = config.policy.scoring == Scoring::softmax && !config.policy.bias && sum > 0;
     if (!in_range) return make_no_claim(out, i);
     out.squares[i] = square(f / statistical_factor());
     out.hard[i] = f;
