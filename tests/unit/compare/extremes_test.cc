@@ -161,6 +161,38 @@ TEST(Extremes, LogitsWhoseOwnErrorDecidesTiesAreNoLossOfPrecision) {
   }
 }
 
+TEST(Extremes, LogitsMovedWithinTheirBoundMayTieWhereTheExpectedOnesDoNot) {
+  // Experts 2i and 2i+1 are 8e-6 apart in every logit: more than the error of their scores, less than that of a logit.
+  const LayerOptions options = with([](auto& o) {
+    o.dtype = DType::f32;
+    o.tokens = 40;
+    o.hidden = 1024;
+    o.top_k = 1;
+    o.router.bias = false;
+  });
+  const auto pairs = [](Inputs& inputs) {
+    const auto gate = inputs.at("gate_weight").as<float>();
+    for (std::size_t e = 1; e < 8; e += 2) {
+      std::copy_n(gate.begin() + static_cast<std::ptrdiff_t>((e - 1) * 1024), 1024,
+                  gate.begin() + static_cast<std::ptrdiff_t>(e * 1024));
+      gate[e * 1024] += 8e-6f;
+    }
+    for (std::size_t t = 0; t < 40; ++t) inputs.at("hidden_states").as<float>()[t * 1024] = 1;
+  };
+  const test::Fault equalise = on_router([](Memory& m, const Step& step) {
+    for (int i = 1; i < 40 * 8; i += 2)
+      test::write_element(m, step.operands[kLogits], i, test::read_element(m, step.operands[kLogits], i - 1));
+    for (int t = 0; t < 40; ++t)
+      test::write_element(m, step.operands[kIds], t,
+                          static_cast<int>(test::read_element(m, step.operands[kIds], t)) / 2 * 2);
+  });
+
+  EXPECT_LT(stage_of(compare_on(options, pairs), "topk_ids").near_ties, 10);
+  const StageDiff tied = stage_of(compare_on(options, pairs, equalise), "topk_ids");
+  EXPECT_EQ(tied.near_ties, 40);
+  EXPECT_FALSE(tied.routing_wrong);
+}
+
 TEST(Extremes, ACodeGivenAScaleThatIsTooSmallIsClamped) {
   // The scale is half of what it should be and the codes are made with it: those that would exceed fmax are fmax.
   const LayerOptions options = with([](auto& o) {
