@@ -218,6 +218,7 @@ Json relation_json(const RelationRecord& r) {
           {"as_expected", r.as_expected},
           {"compared", r.compared},
           {"budget_used", r.rule == "bitwise" ? Json(nullptr) : Json(r.budget_used)},
+          {"left_out", r.left_out},
           {"first_difference", r.first_difference ? mismatch_json(*r.first_difference) : Json(nullptr)},
           {"explanation", r.explanation},
           {"skip_reason", or_null(r.skip_reason)}};

@@ -44,7 +44,14 @@ constexpr std::array<Word, 13> kWords{{
     {"variation", "a change of the batch or of unused weights that must not change the tokens' results"},
 }};
 
-/// A key of the scenario schema, by its path or its last name; and a quantisation scheme.
+/// Is `word` one of the values of a key whose type reads "one of a, b, c"?
+bool takes_word(const SchemaKey& key, const std::string& word) {
+  constexpr std::string_view kList = "one of ";
+  if (key.type.rfind(kList, 0) != 0) return false;
+  return (", " + key.type.substr(kList.size()) + ",").find(", " + word + ",") != std::string::npos;
+}
+
+/// A quantisation scheme; a key of the scenario schema, by its path or its last name; a value of one.
 std::string from_schema(const std::string& topic) {
   for (const QuantRow& row : kQuantSchemes) {
     if (row.name == topic) return fmt::format("{} (a quantisation scheme): {}.\n", row.name, row.meaning);
@@ -55,12 +62,7 @@ std::string from_schema(const std::string& topic) {
     return fmt::format("{} (a scenario key): {}. {}{}.\n", key.path, key.meaning, key.type, fallback);
   }
   for (const SchemaKey& key : schema_keys()) {
-    // "one of a, b, c": a word is explained by the key that takes it.
-    if ((", " + key.type.substr(std::min(key.type.size(), key.type.find("one of ") + 7)) + ",")
-                .find(", " + topic + ",") == std::string::npos ||
-        key.type.find("one of ") == std::string::npos)
-      continue;
-    return fmt::format("{} (a value of {}): {}.\n", topic, key.path, key.meaning);
+    if (takes_word(key, topic)) return fmt::format("{} (a value of {}): {}.\n", topic, key.path, key.meaning);
   }
   return "";
 }

@@ -34,7 +34,8 @@ struct StageDiff {
                                            ///< zero (integers: all)
   double max_abs = 0, max_rel = 0;  ///< max |actual - expected| over finite elements; the same over max |expected|
   double budget_used = 0;           ///< largest actual error / statistical bound; 1 is the limit
-  /// Median of |actual - expected| over its statistical expectation (bounds::error_ratio): the quality of the bound.
+  /// Median of |actual - expected| over its statistical expectation (bounds::error_ratio), of elements not
+  /// stored as 0: the quality of the bound.
   double error_ratio_median = 0;
   double sufficient_tolerance = 0;  ///< least t with |actual - expected| <= t + t |expected| for all finite elements
   bool exact = false;               ///< no error was allowed for any element, or the output is discrete (topk_ids)

@@ -14,6 +14,7 @@
 
 #include "harness/core/check.h"
 #include "harness/core/random.h"
+#include "harness/model/field.h"
 #include "harness/program/build_experts.h"
 
 namespace moediff {
@@ -206,9 +207,8 @@ class LayerBuilder {
 }  // namespace
 
 std::uint64_t field_factor(const Case& spec) {
-  constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;
   if (spec.shape.routed_scaling_factor == 1.0) return 1;
-  return 1 + random_bits(stream_key(spec.seed, "routed_scaling_factor"), 0) % (kPrime - 1);
+  return 1 + random_bits(stream_key(spec.seed, "routed_scaling_factor"), 0) % (kFieldPrime - 1);
 }
 
 Program build_moe_layer(const Case& spec) {

@@ -7,13 +7,12 @@
 #include "harness/core/check.h"
 #include "harness/core/formats.h"
 #include "harness/core/random.h"
+#include "harness/model/field.h"
 #include "harness/program/input_parts.h"
 #include "harness/program/quant_layout.h"
 
 namespace moediff {
 namespace {
-
-constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;
 
 /// Elements of one tensor: `columns` is the length of a dot product, along which values may cancel.
 struct Draw {
@@ -72,7 +71,7 @@ class Generator {
     const std::uint64_t key = stream_key(spec_.seed, name);
     Tensor tensor(DType::field, std::move(shape));
     const auto elements = tensor.as<std::uint64_t>();
-    for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = random_bits(key, i) % kPrime;
+    for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = random_bits(key, i) % kFieldPrime;
     inputs_[name] = std::move(tensor);
   }
 

@@ -4,6 +4,7 @@
 
 #include "harness/core/hash.h"
 #include "harness/core/safetensors.h"
+#include "harness/model/field.h"
 #include "harness/program/build.h"
 #include "harness/program/input_parts.h"
 
@@ -83,11 +84,10 @@ void load_capture(const Case& spec, GroupInputs& group) {
 
 /// Algebra mode: the routing weights times the factor, for Programs in which the router applies it.
 void scale_weights(const Case& spec, Inputs& inputs) {
-  constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;
   const unsigned __int128 factor = field_factor(spec);
   Tensor scaled = inputs["topk_weights"];
   for (std::uint64_t& element : scaled.as<std::uint64_t>())
-    element = static_cast<std::uint64_t>(factor * element % kPrime);
+    element = static_cast<std::uint64_t>(factor * element % kFieldPrime);
   inputs["topk_weights_scaled"] = std::move(scaled);
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "harness/compare/bounds/constants.h"
 #include "harness/core/text.h"
 #include "harness/program/input_parts.h"
 #include "harness/relate/relation.h"
@@ -69,7 +70,8 @@ constexpr std::array<RelationRow, 13> kRelations{{
      in_place},
     {"fused out of place=in place", "bitwise", "the same with fused shared experts", fused_in_place},
     {"shared first=routed first", "bitwise", "the issue order changes nothing", issue_order},
-    {"unfused~fused", "bound", "fusing the shared experts changes the rounding and nothing else", fused_unfused},
+    {"unfused~fused", "bound", "fusing the shared experts changes the rounding and nothing else", fused_unfused,
+     /*across_fusion=*/true},
     {"tokens=permuted", "bitwise", "a token's result does not depend on its place in the batch",
      variation<Variation::permuted>},
     {"batch=half", "bitwise", "a token's result does not depend on the tokens behind it", variation<Variation::split>},
@@ -137,9 +139,7 @@ void compare_row(const Outcome& base, std::int64_t mine, const Outcome& other, s
 }
 
 /// Rounding may decide a near-tie either way; where it does, the rows are different sums. More than a few of them is no
-/// accident (bounds::kNearTieRows has the reason for the number).
-constexpr std::int64_t kMostLeftOut = 3;
-
+/// accident.
 void compare_pair(const Outcome& base, const Outcome& other, bool bitwise, RelationRecord& record) {
   const std::vector<std::int64_t> rows = plain_rows(*other.spec);
   const bool fits = base.actual.size() == static_cast<std::size_t>(base.spec->tokens * base.hidden) &&
@@ -160,7 +160,7 @@ void compare_pair(const Outcome& base, const Outcome& other, bool bitwise, Relat
     compare_row(base, rows[r], other, theirs, bitwise, record);
   }
   record.left_out += left_out;
-  if (left_out <= kMostLeftOut || record.status == Status::fail) return;
+  if (left_out <= bounds::kNearTieRows || record.status == Status::fail) return;
   record.status = Status::fail;
   record.explanation =
       std::to_string(left_out) + " tokens chose other experts in " + other.spec->id + " than in " + base.spec->id;
@@ -170,7 +170,7 @@ void compare_pair(const Outcome& base, const Outcome& other, bool bitwise, Relat
 /// comparable by this relation.
 bool same_rounding_elsewhere(const RelationRow& row, const Case& base, const Case& other) {
   if (scales_with_the_batch(base) && base.chunk != other.chunk) return false;
-  return row.name == "unfused~fused" || is_fused(base) == is_fused(other);
+  return row.across_fusion || is_fused(base) == is_fused(other);
 }
 
 bool is_bitwise(const RelationRow& row, const Case& base, const Case& other) {

@@ -45,6 +45,7 @@ struct RelationRow {
   std::string_view meaning;
   /// Whether the case takes part, and on which side: 0 = baseline, 1 = other, -1 = not.
   int (*side)(const Case& spec);
+  bool across_fusion = false;  ///< compares fused with unfused experts, which round at different places
 };
 std::span<const RelationRow> relations();
 

@@ -36,6 +36,7 @@ struct Quality {
 struct Totals {
   std::mutex mutex;
   std::uint64_t cases = 0, failures = 0, beyond_hard = 0;
+  std::uint64_t silent = 0;  ///< local stages in which nothing could be said of any element (f16 that overflows)
   std::int64_t compared = 0, nonzero = 0, near_ties = 0, flippable = 0;
   std::map<std::string, Quality> quality;  ///< by stage value and dtype
 };
@@ -56,6 +57,7 @@ void add(Totals& totals, const Case& spec, const Program& program, const Diff& d
     totals.beyond_hard += stage.beyond_hard > 0 ? 1 : 0;
     if (stage.mode != DiffMode::local) continue;
     totals.compared += stage.compared;
+    totals.silent += stage.compared == 0 ? 1 : 0;
     totals.nonzero += stage.nonzero;
     totals.near_ties += stage.near_ties;
     totals.flippable += stage.flippable;
@@ -112,9 +114,10 @@ int report(Totals& totals) {
               static_cast<unsigned long long>(totals.beyond_hard));
   const double share =
       totals.compared == 0 ? 0 : static_cast<double>(totals.nonzero) / static_cast<double>(totals.compared);
-  std::printf("%lld elements compared, %.1f %% of them not zero; %lld near-ties, %lld flippable codes\n",
-              static_cast<long long>(totals.compared), 100 * share, static_cast<long long>(totals.near_ties),
-              static_cast<long long>(totals.flippable));
+  std::printf(
+      "%lld elements compared, %.1f %% of them not zero; %lld near-ties, %lld flippable codes; %llu stages silent\n",
+      static_cast<long long>(totals.compared), 100 * share, static_cast<long long>(totals.near_ties),
+      static_cast<long long>(totals.flippable), static_cast<unsigned long long>(totals.silent));
   bool good = totals.failures == 0 && totals.beyond_hard == 0 && share >= 0.9;
   std::printf("%-28s %8s %8s %10s %22s\n", "output", "stages", "exact", "max budget", "median error/expected");
   for (auto& [kind, quality] : totals.quality) {

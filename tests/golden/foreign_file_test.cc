@@ -94,7 +94,9 @@ TEST(ForeignFile, ANearTieMayBeTakenEitherWayOnlyInRowsThatTheFileCallsTies) {
   const Shape rows{data.tensors.at("diag.tie_rows").size()};
   data.tensors["diag.tie_rows"] = Tensor(DType::u8, rows);
   EXPECT_GT(wrong_rows(data, "hf.f64.topk_ids"), 0) << "no row is";
-  EXPECT_EQ(wrong_rows(data, "hf.f32.topk_ids"), 0) << "float32 cannot tell";
+  EXPECT_GT(wrong_rows(data, "hf.f32.topk_ids"), 0);
+  data.tensors.erase("diag.tie_rows");
+  EXPECT_EQ(wrong_rows(data, "hf.f32.topk_ids"), 0) << "a file that names no rows leaves float32 its own ties";
 }
 
 TEST(ForeignFile, AToleranceOfTheFileGoesBeforeTheRule) {
